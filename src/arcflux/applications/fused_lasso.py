@@ -1,11 +1,11 @@
-"""The fused lasso on graphs: a signal that is constant on regions, as near to a noisy one as the price allows.
+"""The fused lasso on graphs: a signal that is constant on regions, as close to a noisy one as the penalty allows.
 
 Also known as graph trend filtering of order 0, total variation denoising on a graph, the proximal operator of graph
 total variation. It is solved exactly by maximum flows: A. Chambolle, J. Darbon, "On total variation minimization and
 surface evolution using parametric maximum flows", 2009; and the study's "Sparse fused lasso". All vertices of a
-component begin as one region, at its mean. One flow for all regions tells which part of each wants to be higher than
-its mean and can pay for that; it leaves the region, and the edges between have their whole price. A region that no
-part leaves is final.
+component begin as one region, at its mean. One flow for all regions determines which part of each should be above its
+mean at the price of its boundary; it becomes a region of its own, and the edges between pay their full price. A region
+that is not split is final.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from arcflux.graph import Graph
 __all__ = ["FusedLasso", "fused_lasso"]
 
 Array = NDArray[Any]
-# Bits of the sum of all that may flow.
+# Bits of the total flow.
 _BITS = 58
 
 
@@ -43,8 +43,8 @@ _BITS = 58
 class FusedLasso(af.Result):
     """The result of :func:`fused_lasso`: the fields `signal` and `region`.
 
-    objective: what was minimised; gap: by how much it can be above the minimum at most, shown by `dual`, the price that
-    each arc takes (in the order of ``graph.columns``, negative against its direction); rounds: flows that it took.
+    objective: the minimised value; gap: the most by which it can be above the minimum, proved by `dual`, the price on
+    each arc (in the order of ``graph.columns``, negative against its direction); rounds: the number of flows.
     """
 
     objective: float = 0.0
@@ -131,7 +131,7 @@ def fused_lasso(
 
 
 def _network(graph: Graph, prices: Array) -> tuple[Graph, Array]:
-    """Neighbours in both directions and a sink behind all, with the price of each pair; and the arcs back."""
+    """Neighbours in both directions and a sink behind all, with the price of each pair; and the reverse arcs."""
     from arcflux.graph.build import reverse
 
     n = graph.vertices
@@ -151,13 +151,13 @@ def _network(graph: Graph, prices: Array) -> tuple[Graph, Array]:
 def _work(
     worker: Worker, made: tuple[Graph, Array], signal: Array, method: type[Solver]
 ) -> tuple[Array, Array, Array, int, dict[str, int]]:  # fmt: skip
-    """The solution without l1, its regions, the part of its price that each arc takes, rounds, and bytes sent."""
+    """The solution without l1, its regions, the share of its price on each arc, rounds, and bytes sent."""
     graph, back = made
     (offsets, heads), n = graph.out, graph.vertices - 1
     mean = float(signal.mean()) if n else 0.0
     whole = float(np.abs(signal - mean).sum())
     bits = _BITS - 2 - math.frexp(whole)[1]
-    # No edge is asked for more than all there is, so that a price above that is as good as infinite.
+    # No edge carries more than the total, so a larger price is as good as infinite.
     price = np.rint(np.ldexp(np.minimum(graph.columns["price"], 2 * whole or 1.0), bits)).astype(np.int64)
     free = Network(offsets, heads, back, np.zeros_like(price), 1.0, 0)
     rows = np.repeat(np.arange(n + 1), np.diff(offsets).astype(np.int64))
@@ -186,7 +186,7 @@ class _Regions:
         self.base, self.rows, self.heads, self.price = signal, rows, heads, price
         self.inner = (rows < self.n) & (heads < self.n)
         joined = self.inner & (price > 0)
-        # Of indices of 64 bits, scipy 1.11 finds no components, without an error.
+        # With 64-bit indices, scipy 1.11 finds no components, without an error.
         ends = rows[joined].astype(np.int32), heads[joined].astype(np.int32)
         links = csr_array((np.ones(len(ends[0]), np.int8), ends), (self.n, self.n))
         self.region = connected_components(links, directed=False)[1].astype(np.int64)
@@ -194,7 +194,7 @@ class _Regions:
         self.ratio, self.rounds = np.zeros(len(rows)), 0
 
     def demand(self, offsets: Array) -> tuple[Array, Array]:
-        """Capacities and excess of the next flow: above the mean of a region there is excess, below it room."""
+        """Capacities and excess of the next flow: vertices above their region's mean have excess, others room."""
         sums = np.zeros(int(self.region.max(initial=-1)) + 1, np.int64)
         np.add.at(sums, self.region, self.base)
         self.sizes = np.bincount(self.region)
@@ -210,9 +210,9 @@ class _Regions:
         return capacity, np.append(np.maximum(0, self.over), 0)
 
     def split(self, high: Array, part: Array) -> None:
-        """Part each region into what wants to be higher and the rest; or it is final, where that gains nothing.
+        """Split each region into the part that should be higher and the rest; or it is final, if that gains nothing.
 
-        `part`: of its whole price, what flows along each arc.
+        `part`: the flow on each arc, as a share of its full price.
         """
         self.rounds += 1
         high = high & self.live
@@ -222,7 +222,7 @@ class _Regions:
         np.add.at(gain, self.region[high], self.over[high])
         np.subtract.at(gain, self.region[self.rows[crossing]], self.price[crossing])
         members = np.bincount(self.region[high], minlength=len(self.sizes))
-        parted = (members > 0) & (members < self.sizes) & (gain > 2 * self.sizes)  # less is rounding
+        parted = (members > 0) & (members < self.sizes) & (gain > 2 * self.sizes)  # a smaller gain is rounding
         done = self.live & ~parted[self.region]
         self.level[done] = self.mean[self.region[done]]
         settled = self.within & done[np.minimum(self.rows, self.n - 1)] & (self.price > 0)
@@ -239,7 +239,7 @@ class _Regions:
 
 
 def _duals(graph: Graph, made: tuple[Graph, Array], ratios: Array, prices: Array) -> Array:
-    """The price that each arc of the graph takes, of the part that all arcs between its ends take."""
+    """The price on each arc of the graph, as its share of that of all arcs between its ends."""
     (offsets, heads), size = made[0].out, made[0].vertices
     keys = np.repeat(np.arange(size), np.diff(offsets).astype(np.int64)) * size + heads.astype(np.int64)
     rows = np.repeat(np.arange(graph.vertices), np.diff(graph.out.offsets).astype(np.int64))
@@ -262,7 +262,7 @@ def _certificate(
 
 
 def _numbered(region: Array) -> Array:
-    """Regions by their first vertex, from 0 on."""
+    """Regions numbered by their first vertex, from 0 on."""
     _, first, number = np.unique(region, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

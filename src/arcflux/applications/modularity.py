@@ -16,7 +16,7 @@ from arcflux.validate import arguments
 
 __all__ = ["modularity"]
 
-# Arcs that are worth another worker.
+# Arcs that make another worker worth waking.
 _ARCS = 1 << 15
 
 

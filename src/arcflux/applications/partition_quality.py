@@ -1,4 +1,4 @@
-"""How good communities are, and how alike two divisions of the same vertices: conductance, coverage, NMI, ARI."""
+"""The quality of communities, and the similarity of two partitions: conductance, coverage, NMI, ARI."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def conductance(graph: Graph, community: Any, weight: str | None = "weight") -> 
 
 
 def normalized_mutual_information(one: Any, other: Any) -> float:
-    """How much one division of the same things tells of another: 0 to 1, by the mean of both entropies.
+    """The similarity of two partitions of the same things by mutual information: 0 to 1, by the mean of both entropies.
 
     Both are labels, in the same order. 1 when they are the same but for names; two divisions that have but one part are
     the same.
@@ -84,7 +84,7 @@ def normalized_mutual_information(one: Any, other: Any) -> float:
 
 
 def adjusted_rand_index(one: Any, other: Any) -> float:
-    """How many pairs two divisions treat alike, less what chance gives: 1 for the same division, about 0 by chance.
+    """The similarity of two partitions by pairs, corrected for chance: 1 for the same partition, about 0 by chance.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _weighed(graph: Graph, community: Any, weight: str | None) -> tuple[Array, A
 
 
 def _counts(one: Any, other: Any) -> tuple[Array, Array, Array]:
-    """How many things have each pair of labels that occurs, each of the first labels, and each of the second."""
+    """How many things have each occurring pair of labels, each of the first labels, and each of the second."""
     left, right = (np.asarray(array(name, given)) for name, given in (("one", one), ("other", other)))
     if left.ndim != 1 or left.shape != right.shape:
         raise UsageError(f"the labels have shapes {left.shape} and {right.shape}", expected="as many of each")

@@ -1,4 +1,4 @@
-"""The applications that the command line can name, in the manner of ``algorithms/registry.py``: one line each."""
+"""The applications of the command line, like ``algorithms/registry.py``: one line each."""
 
 from __future__ import annotations
 

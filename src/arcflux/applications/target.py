@@ -30,7 +30,7 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 @dataclass(frozen=True)
 class Target:
-    """Something to run: what to call with a graph, what it can be told, and the fields of its result."""
+    """Something to run: the function to call with a graph, its arguments, and the fields of its result."""
 
     name: str
     call: Callable[..., Result]
@@ -70,7 +70,7 @@ def program_target(program: Program) -> Target:
 
 
 def _kind(one: Parameter) -> tuple[type, bool]:
-    """The kind of a parameter's values, and whether it has several."""
+    """The type of a parameter's values, and whether it is a list."""
     if isinstance(one.kind, FieldType):
         return {"f": float, "b": bool}.get(one.kind.dtype.kind, int), True
     return (vertex, True) if one.kind is vertices else (one.kind, False)
@@ -94,7 +94,7 @@ def _program(path: Path, cls: str) -> Program:
 
 
 def programs_in(path: Path) -> tuple[ModuleType, dict[str, Program], dict[str, Program]]:
-    """The module of a file, the programs that it names, and those of them that stand in it."""
+    """The module of a file, the programs that it names, and those of them that it defines."""
     module = _imported(path)
     programs = {name: value for name, value in vars(module).items() if isinstance(value, Program)}
     own = {name: value for name, value in programs.items() if Path(value.path) == path.resolve()} or programs
@@ -102,7 +102,7 @@ def programs_in(path: Path) -> tuple[ModuleType, dict[str, Program], dict[str, P
 
 
 def _imported(path: Path) -> ModuleType:
-    """The module of a file, which can import its neighbours as a script can; what it raises is told with its line."""
+    """The module of a file, which can import its neighbours like a script; errors are reported with their line."""
     if not os.path.isfile(path):
         raise FormatError("no such file", path=path, expected="a Python file with a vertex program")
     whole = path.resolve()
@@ -136,7 +136,7 @@ def _line(error: BaseException, path: str) -> int:
 def split_settings(
     target: Target, settings: tuple[str, ...], source: str | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """What ``--set name=value`` and ``--source`` say: values ready to use, and texts that stand for ids of a graph."""
+    """The values of ``--set name=value`` and ``--source``: ready to use, and texts that are ids of a graph."""
     texts: dict[str, str] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -201,14 +201,14 @@ def _one(argument: Argument, text: str) -> Any:
 
 
 def with_ids(target: Target, graph: Graph, ids: Mapping[str, str]) -> dict[str, Any]:
-    """The ids that were given as text, as the graph's ids are: integers or text."""
+    """Ids given as text, converted to the type of the graph's ids: integers or text."""
     found: dict[str, Any] = {}
     for name, text in ids.items():
         argument = target.arguments[name]
         parts = text.split(",") if argument.many else [text]
         shares = [_parted_share(part) if argument.shares else (part, 1.0) for part in parts]
         values = [_id(graph, part) for part, _ in shares]
-        graph.ids.to_numbers(values)  # an id that is not there is told before anything runs
+        graph.ids.to_numbers(values)  # a missing id is reported before anything runs
         found[name] = values if argument.many else values[0]
         if argument.shares:
             found[name] = {value: share for value, (_, share) in zip(values, shares, strict=True)}

@@ -1,4 +1,4 @@
-"""Bytes between nodes, phase by phase: what the HIVE study's formulas are held against."""
+"""Bytes between nodes by phase, to compare with the HIVE study's formulas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Traffic", "told"]
 
 
 class Traffic:
-    """What a worker sends to others, by phases; phases are the same on all workers."""
+    """The bytes that a worker sends, by phase; phases are the same on all workers."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
@@ -21,7 +21,7 @@ class Traffic:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """What the block sends belongs to this phase."""
+        """Count what the block sends in this phase."""
         before = self.worker.sent
         yield
         self.sent[name] = self.sent.get(name, 0) + self.worker.sent - before
@@ -35,7 +35,7 @@ class Traffic:
 
 
 def told(traffic: Mapping[str, int]) -> list[tuple[str, str]]:
-    """A line about what was sent; none where nothing was.
+    """A line about the bytes that were sent; none if there were none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Vertex nomination: the vertices nearest to those that are known to be of interest."""
+"""Vertex nomination: the vertices nearest to known vertices of interest."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def vertex_nomination(graph: Graph, seeds: Any, *, weight: str | None = "weight"
 
 
 def _roots(before: Array) -> Array:
-    """Where the way back along predecessors ends, by doubling it; -1 stays."""
+    """The end of the way back along predecessors, by pointer doubling; -1 stays."""
     known = before >= 0
     roots = np.where(known, before, np.arange(len(before)))
     while not np.array_equal(again := roots[roots], roots):

@@ -14,7 +14,7 @@ from arcflux.validate import arguments
 
 __all__ = ["edge_weights", "summable_weights", "whole_units", "within_one"]
 
-# Sums of whole units have at most so many bits: they and their differences are exact as floats.
+# Sums in whole units have at most so many bits: they and their differences are exact as floats.
 _BITS = 52
 
 
@@ -29,7 +29,7 @@ def edge_weights(graph: Graph, name: str | None) -> NDArray[Any] | None:
 
 
 def summable_weights(graph: Graph, name: str | None) -> NDArray[Any] | None:
-    """The same, sure to have sums that are finite."""
+    """The same, checked to have finite sums."""
     column = edge_weights(graph, name)
     if column is not None:
         with np.errstate(over="ignore"):

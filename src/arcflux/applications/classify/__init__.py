@@ -1,10 +1,10 @@
-"""Classification: where in a graph a small pattern is, by the attributes of vertices and edges and by their structure.
+"""Classification: finds a small pattern in a graph, by the attributes of vertices and edges and by their structure.
 
 Belief propagation on the pattern, whose labels are the vertices of the graph: the study's "Application classification".
-In its published form (``method="pnnl"``) the message of no edge costs nothing, and wins in every other round whatever
-edges say, so that after those only attributes of vertices count. The default is corrected: a message comes from the far
-end of an edge, costs are not normalised, no edge costs as much as the worst one, and messages are shifted by their
-maximum.
+In its published form (``method="pnnl"``) the message for a missing edge costs nothing, and wins in every other round
+whatever the edges are, so that from then on only attributes of vertices count. The default is corrected: a message
+comes from the far end of an edge, costs are not normalised, a missing edge costs as much as the worst one, and messages
+are shifted by their maximum.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST = 1024
 class _Problem:
     """graph: of the data; ends: sources and targets of the pattern's edges; nodes: float64[vertices, pattern vertices]
     are distances; marks: float64[arcs, columns] and wanted: float64[columns, pattern edges] are attributes of edges
-    (None: none); null: float64[pattern edges], the cost of no edge; features, edges: as they were given.
+    (None: none); null: float64[pattern edges], the cost of a missing edge; features, edges: the arguments.
     """
 
     graph: Graph
@@ -54,14 +54,14 @@ class _Problem:
 class Classification(af.Result):
     """The result of :func:`classify`: the field `log_probability`, of each vertex for each vertex of the pattern.
 
-    pattern: the graph that was looked for; sent: bytes between nodes.
+    pattern: the graph that was searched; sent: bytes between nodes.
     """
 
     pattern: Graph | None = None
     sent: Mapping[str, int] = field(default_factory=dict)
 
     def best(self) -> dict[Any, Any]:
-        """For each vertex of the pattern the likeliest vertex, both by id; of equal ones that of the smallest number.
+        """For each vertex of the pattern the most likely vertex, both by id; of equal ones that of the smallest number.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class Classification(af.Result):
         return dict(zip(self.pattern.ids.to_ids().tolist(), self.graph.ids.to_ids(places).tolist(), strict=True))
 
     def highlights(self) -> list[tuple[str, str]]:
-        """The likeliest vertices."""
+        """The most likely vertices."""
         chance = np.exp(self.values["log_probability"].max(0))
         pairs = list(zip(self.best().items(), chance, strict=True))
         said = ", ".join(f"{label} at {vertex} ({part:.2f})" for (label, vertex), part in pairs[:8])
@@ -209,7 +209,7 @@ def _distances(one: Array, other: Array) -> Array:
 
 
 def _log_softmax(values: Array) -> Array:
-    """Each column less the logarithm of the sum of its exponentials."""
+    """Each column minus the logarithm of the sum of its exponentials."""
     if not values.size:
         return values
     shifted = values - values.max(0)
@@ -241,7 +241,7 @@ def _corrected(worker: Worker, problem: _Problem, rounds: int) -> tuple[Array, d
 
 
 class _Messages:
-    """Messages along each edge of the pattern, forward and backward: a worker has those to its rows, all get all."""
+    """Messages along each pattern edge, both ways: a worker computes those of its rows, all get all."""
 
     def __init__(self, worker: Worker, problem: _Problem, traffic: Traffic) -> None:
         self.kernels = worker.kernels("arcflux.applications.classify")
@@ -263,7 +263,7 @@ class _Messages:
         return self.worker.cores.host(rows * self.width, np.float64).reshape(rows, self.width)
 
     def round(self) -> None:
-        """All messages anew: along edges from what is behind them, against them from what is ahead."""
+        """Recompute all messages: along edges from the sources' values, against them from the targets'."""
         cores, kernels, problem = self.worker.cores, self.kernels, self.problem
         tops = self._tops(2 * self.width)
         chunks = -(-len(problem.nodes) // kernels.CHUNK)

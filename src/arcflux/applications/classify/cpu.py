@@ -1,8 +1,8 @@
-"""A round of belief propagation on cores, for each vertex and pattern edge: what it says, and the best offer it gets.
+"""A round of belief propagation on cores: for each vertex and pattern edge its message, and the best offer it gets.
 
-The distance of an edge's attributes to those of a pattern edge is computed where it is used: a matrix of all of them
-would be many times as large as the graph. Beliefs are kept without their normalisation, a constant for each vertex of
-the pattern: messages are shifted by their maximum anyway.
+The distance of an edge's attributes to those of a pattern edge is computed on the fly: a matrix of all of them would be
+many times as large as the graph. Beliefs are not normalised, which leaves out a constant for each vertex of the
+pattern: messages are shifted by their maximum anyway.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def speak(
     worker: Any, workers: Any, control: Any, nodes: Any, sources: Any, targets: Any, forward: Any, backward: Any,
     most: Any, beliefs: Any, behind: Any, ahead: Any, tops: Any,
 ) -> None:  # fmt: skip
-    """behind, ahead [v, q]: what v believes of pattern edge q's source and target, less what that edge has told it.
+    """behind, ahead [v, q]: v's belief for pattern edge q's source and target, minus the message of that edge.
 
     Messages count less most[0] (forward) and most[1] (backward). beliefs: float64[workers, labels] is scratch;
     tops[worker, 0] and tops[worker, 1] are the largest of behind and of ahead, -inf before.
@@ -51,7 +51,7 @@ def speak(
 
 @inner
 def _better(row: Any, theirs: Any, marks: Any, arc: Any, wanted: Any) -> None:
-    """row: the larger of it and of what a neighbour says, less the distance of the arc's attributes."""
+    """row: the maximum of it and of a neighbour's values, minus the distance of the arc's attributes."""
     if marks is None:
         for q in range(row.size):
             row[q] = max(row[q], theirs[q])
@@ -72,10 +72,10 @@ def offer(
     worker: Any, workers: Any, control: Any, first: Any, last: Any, offsets: Any, neighbours: Any, places: Any,
     marks: Any, wanted: Any, values: Any, null: Any, out: Any, tops: Any,
 ) -> None:  # fmt: skip
-    """out[v - first, q]: the largest of null[q] and of values[u, q] less the distance of the arc, over the row of v.
+    """out[v - first, q]: the maximum of null[q] and of values[u, q] minus the distance of the arc, over the row of v.
 
-    The arc at place i of the rows has its attributes at marks[places[i]] (None: at i); without attributes (None) all
-    distances are 0. tops[worker]: the largest of all, -inf before.
+    The arc at position i of the rows has its attributes at marks[places[i]] (None: at i); without attributes (None) all
+    distances are 0. tops[worker]: the maximum of all, -inf before.
     """
     while True:
         begin, end = take(control, last - first, np.uint64(CHUNK))

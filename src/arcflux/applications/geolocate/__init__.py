@@ -1,4 +1,4 @@
-"""Geolocation: vertices get a place from their neighbours', the spatial median of these."""
+"""Geolocation: vertices are placed at the spatial median of their neighbours."""
 
 from __future__ import annotations
 

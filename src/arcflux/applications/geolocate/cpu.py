@@ -1,9 +1,9 @@
-"""Spatial medians on cores: the point on a sphere whose distances to the located neighbours add up to the least.
+"""Spatial medians on cores: the point on a sphere with the least sum of distances to the located neighbours.
 
-Places are unit vectors. A median is either one of the points, which a test of theirs tells (Vardi, Zhang, "The
+Places are unit vectors. A median is either one of the points, for which there is a test (Vardi, Zhang, "The
 multivariate L1-median and associated data depth", 2000): there the other points pull with a force of at most 1. Or it
-is where the gradient, the sum of unit tangents, is zero: Newton's method in the tangent plane finds it in some steps,
-with a step of Weiszfeld's where Newton's, halved a few times, does not make the sum smaller.
+is where the gradient, the sum of unit tangents, is zero: Newton's method in the tangent plane finds it in a few steps,
+with a Weiszfeld step if Newton's, halved a few times, does not decrease the sum.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from arcflux.spmd.machine import added, lesser, take
 __all__ = ["locate", "mark_neighbours", "spatial_median"]
 
 _ONE = np.uint64(1)
-# Sines below are no distance at all, and steps below end the search.
+# Smaller sines are no distance at all, and smaller steps end the search.
 _SAME = 1e-14
 _STILL = 1e-13
-# By the distance of the nearest point: Newton's steps that are so short, and get shorter, converge, since the gradient
-# is smooth there; so long ones may lead to a median at this point; after the last one the error is its square.
+# By the distance of the nearest point: Newton steps so short, and decreasing, converge, since the gradient is smooth
+# there; longer ones may lead to a median at this point; after the last step the error is its square.
 _CLOSE = 0.1
 _LONG = 0.5
 _LAST = 1e-6
 _QUARTER = math.pi / 4
-# The longest step, and how often one is halved that does not make the sum smaller.
+# The longest step, and how often a step is halved that does not decrease the sum.
 _STRIDE = 0.5
 _HALVED = 2
 
 
 @inner
 def _arc_tangent(t: Any) -> Any:
-    """That of a number from 0 to 1, to the last bit but one, without branches: loops of it become vectors (Cephes)."""
+    """The arc tangent of a number from 0 to 1, to the last bit but one, without branches: loops vectorise (Cephes)."""
     far = t > 0.66
     r = (t - 1.0) / (t + 1.0) if far else t
     s = r * r
@@ -72,10 +72,10 @@ def _frame(x: Any, y: Any, z: Any) -> Any:
 
 @inner
 def _pull(points: Any, count: Any, x: Any, y: Any, z: Any, frame: Any) -> Any:
-    """The sum of unit tangents towards the points elsewhere, how many are here, and the Hessian, in the tangent plane.
+    """The sum of unit tangents to points elsewhere, how many points are here, and the Hessian: in the tangent plane.
 
-    And the square of the least sine of a distance: that of the nearest point, or of one opposite.
-    The Hessian of an angle is cot(angle) (I - u u^T), u being the tangent.
+    And the square of the least sine of a distance: that of the nearest point, or of an opposite one. The Hessian of an
+    angle is cot(angle) (I - u u^T), where u is the tangent.
     """
     ax, ay, az, bx, by, bz = frame
     ga, gb, here, haa, hab, hbb, least = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
@@ -97,7 +97,7 @@ def _pull(points: Any, count: Any, x: Any, y: Any, z: Any, frame: Any) -> Any:
 
 @inner
 def _moved(x: Any, y: Any, z: Any, frame: Any, a: Any, b: Any) -> Any:
-    """Along a great circle from a place in a tangent direction, as far as it is long."""
+    """Move along a great circle from a place in a tangent direction, by its length."""
     ax, ay, az, bx, by, bz = frame
     length = math.sqrt(a * a + b * b)
     if length == 0.0:
@@ -112,10 +112,10 @@ def _moved(x: Any, y: Any, z: Any, frame: Any, a: Any, b: Any) -> Any:
 
 @inner
 def _newton(pulled: Any) -> Any:
-    """The step by which the gradient vanishes, of at most _STRIDE; 0 at a point, and where nothing bends.
+    """The step by which the gradient vanishes, of at most _STRIDE; 0 at a point, and where there is no curvature.
 
-    Where the sum bends down, the absolute value of the Hessian H takes its place, |H| = (H^2 + |det H|) / tr |H|: a
-    step that leaves a ridge or a peak (Nocedal, Wright, "Numerical Optimization", 2006, 3.4).
+    Where the sum curves down, the absolute value of the Hessian H replaces it, |H| = (H^2 + |det H|) / tr |H|: a step
+    away from a ridge or a peak (Nocedal, Wright, "Numerical Optimization", 2006, 3.4).
     """
     ga, gb, here, haa, hab, hbb, _ = pulled
     determinant = haa * hbb - hab * hab
@@ -138,7 +138,7 @@ def _newton(pulled: Any) -> Any:
 
 @inner
 def _is_median(points: Any, count: Any, k: Any) -> Any:
-    """Whether the others pull at a point with no more force than it and its equals hold."""
+    """Whether the others pull at a point with no more force than its own multiplicity holds."""
     x, y, z = points[0, k], points[1, k], points[2, k]
     ga, gb, here, _, _, _, _ = _pull(points, count, x, y, z, _frame(x, y, z))
     return math.sqrt(ga * ga + gb * gb) <= here + 1e-12
@@ -150,7 +150,7 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
     x, y, z = _middle(points, count)
     least = _total(points, count, x, y, z)
     last, tested = np.inf, _nearest(points, count, x, y, z)
-    if _is_median(points, count, tested):  # as it is mostly where there are few
+    if _is_median(points, count, tested):  # as is usual with few points
         return points[0, tested], points[1, tested], points[2, tested]
     for _ in range(limit):
         frame = _frame(x, y, z)
@@ -168,7 +168,7 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
             tested = k
         nx, ny, nz = _moved(x, y, z, frame, a, b)
         close = 0.0 < length < _CLOSE * near and length < last / 2.0
-        if not close and last < np.inf:  # the steps before were not asked what they gained
+        if not close and last < np.inf:  # the earlier steps were not tested for their gain
             least = _total(points, count, x, y, z)
         last = length if close else np.inf
         total = least if close else _total(points, count, nx, ny, nz)
@@ -178,7 +178,7 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
             nx, ny, nz = _moved(x, y, z, frame, a, b)
             total = _total(points, count, nx, ny, nz)
         if not close and (length == 0.0 or not total < least):
-            # Weiszfeld's step, less what holds a point.
+            # Weiszfeld's step, minus the force that holds a point.
             scale = (force - here) / (force * _closeness(points, count, x, y, z))
             total, tries = np.inf, 0
             while not total < least and tries < 40:
@@ -206,7 +206,7 @@ def _nearest(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
 
 @inner
 def _middle(points: Any, count: Any) -> Any:
-    """Where the mean of all is; the first of points whose mean is the centre."""
+    """The direction of the mean of all; the first of points whose mean is the centre."""
     sx, sy, sz = 0.0, 0.0, 0.0
     for k in range(count):
         sx, sy, sz = sx + points[0, k], sy + points[1, k], sz + points[2, k]

@@ -1,4 +1,4 @@
-"""Geolocation on a worker: rounds in which vertices without a place get one from located neighbours."""
+"""Geolocation on a worker: rounds in which unplaced vertices are placed by located neighbours."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from arcflux.engine.worker import Worker
 __all__ = ["Asked", "degrees", "unit_vectors", "work"]
 
 Array = NDArray[Any]
-# How often a median looks at each neighbour, about.
+# About how often a median reads each neighbour.
 _PASSES = 16
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for. places: float64[vertices, 2], degrees of latitude and longitude, NaN where unknown."""
+    """The parameters. places: float64[vertices, 2], degrees of latitude and longitude, NaN if unknown."""
 
     places: Array
     rounds: int | None
@@ -64,7 +64,7 @@ def work(worker: Worker, asked: Asked) -> tuple[Array, Array, int, Mapping[str, 
 
 
 class _State:
-    """What a worker knows: the places of its own vertices, and (explicit) of those that its rows read."""
+    """A worker's state: the places of its own vertices, and (explicit) of those that its rows read."""
 
     def __init__(self, worker: Worker, asked: Asked) -> None:
         graph, cores = worker.graph, worker.cores
@@ -87,11 +87,11 @@ class _State:
             self._forget(np.flatnonzero(known))
 
     def own_places(self) -> Array:
-        """Those of a worker's own vertices."""
+        """The places of a worker's own vertices."""
         return np.ascontiguousarray(self.places[self.first : self.last])
 
     def round(self, number: int) -> int:
-        """Locate unknown vertices with located neighbours; how many there were, of all workers."""
+        """Locate unknown vertices with located neighbours; returns how many there were on all workers."""
         active = self.waiting[~self.located[self.waiting]]
         self._place(active)
         self.rounds[active] = number
@@ -100,14 +100,14 @@ class _State:
         return int(self.worker.sum(np.array([len(active)]))[0])
 
     def refine(self) -> None:
-        """Locate all vertices again that were not known, by where their neighbours are now."""
+        """Locate again all vertices that were unknown at first, by their neighbours' current places."""
         own = np.arange(self.first, self.last)
         again = own[self.located[own] & ~self.seeds[own]]
         self._place(again)
         self._tell(again)
 
     def _place(self, chosen: Array) -> None:
-        """Give own vertices a place by their neighbours'; what others read of them is as before until all are told."""
+        """Place own vertices by their neighbours; others read the old places until all are sent."""
         if self.asked.peer:
             self._fetch(chosen)
         found = self.room[: len(chosen)]
@@ -128,7 +128,7 @@ class _State:
         self.worker.cores.together()
 
     def _tell(self, new: Array) -> Array:
-        """Tell the workers that read these own vertices: all that were told here, and these themselves."""
+        """Send these own vertices to the workers that read them; returns all vertices that were received, and these."""
         self._know(new, self.places[new])
         pairs = self._readers(new)
         word = self.worker.graph.out.neighbours.dtype
@@ -141,7 +141,7 @@ class _State:
         return np.concatenate([new, came])
 
     def _readers(self, new: Array) -> list[Array]:
-        """For each worker, which of these vertices its rows read; none for oneself."""
+        """For each worker, which of these vertices its rows read; none for itself."""
         if self.worker.size == 1:
             return [new[:0]]
         source, target = self._arcs(new)
@@ -174,7 +174,7 @@ class _State:
         places = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         return np.repeat(vertices, counts), neighbours[places].astype(np.int64)
 
-    # --- peer access: places are read where they are, for each arc anew
+    # --- peer access: places are read at their owners, for each arc anew
 
     def _forget(self, known: Array) -> None:
         """A worker has no copies of others' places."""
@@ -199,6 +199,6 @@ class _State:
         self._know(target[order][there], places[there])
 
     def _shown(self, vertices: Array) -> Array:
-        """The places of own vertices as they were told, NaN where they are unknown."""
+        """The published places of own vertices, NaN if unknown."""
         shown: Array = np.where(self.located[vertices][:, None], self.places[vertices], np.nan)
         return shown

@@ -1,4 +1,4 @@
-"""Graph search: walkers that look for vertices of high score, uniformly, greedily, or by chance in favour of score."""
+"""Graph search: walkers that search vertices of high score, uniformly, greedily, or with probabilities by score."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _METHODS = ("direct", "previsit")
 
 @dataclass(frozen=True)
 class _Search:
-    """What is asked for. scores: float64[vertices]."""
+    """The parameters. scores: float64[vertices]."""
 
     starts: Array
     walks: int
@@ -139,7 +139,7 @@ def _work(worker: Worker, asked: _Search, distributed: bool) -> tuple[Array, Map
 
 
 def _prepared(worker: Worker, asked: _Search, first: int, last: int) -> tuple[Array | None, Array | None]:
-    """The best neighbours, or the sums of scores, of some rows; None for what is not prepared."""
+    """The best neighbours, or the sums of scores, of some rows; None for what is not precomputed."""
     if not asked.prepared:
         return None, None
     kernels, cores, graph = worker.kernels(__name__), worker.cores, worker.graph
@@ -167,7 +167,7 @@ def _search_here(worker: Worker, asked: _Search, prepared: tuple[Array | None, A
 
 
 class _Searchers(Travellers):
-    """Walkers of a search on a distributed graph; the scores of all vertices are everywhere."""
+    """Walkers of a search on a distributed graph; every worker has the scores of all vertices."""
 
     def __init__(self, worker: Worker, asked: _Search, prepared: Any, traffic: Traffic) -> None:
         super().__init__(worker, asked.starts, asked.walks, asked.length, traffic)

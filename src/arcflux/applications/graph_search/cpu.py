@@ -1,7 +1,7 @@
 """Graph search on cores: the neighbour of the highest score, or one that is drawn by score.
 
-Both read a whole row for each visit, or are prepared: of every vertex the best neighbour, of every arc the sum of
-scores up to it, in which a draw is looked up. Sums are added in the same order, so that walks are the same.
+Both read a whole row at each visit, or precompute: for every vertex the best neighbour, for every arc the prefix sum of
+scores, in which a draw is looked up. Sums are added in the same order, so that walks are the same.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def choose(
     worker: Any, workers: Any, control: Any, step: Any, seed: Any, walks: Any, at: Any, offsets: Any, neighbours: Any,
     scores: Any, best: Any, sums: Any, greedy: Any, goals: Any,
 ) -> None:  # fmt: skip
-    """goals[i]: where the walkers go that are at a worker's own vertices; -1 when they end."""
+    """goals[i]: the next vertices of walkers at a worker's own vertices; -1 if they end."""
     while True:
         begin, end = take(control, np.uint64(at.size), np.uint64(256))
         if begin == end:

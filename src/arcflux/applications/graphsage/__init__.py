@@ -26,7 +26,7 @@ __all__ = ["Embedding", "graphsage", "random_weights"]
 Array = NDArray[Any]
 _SOURCES = ("duplicated", "direct", "streamed")
 _COMBINE = ("concat", "add")
-# Rows that a validator computes once more.
+# Rows that a validator recomputes.
 _SAMPLE = 64
 
 
@@ -166,7 +166,7 @@ def random_weights(
 
 
 def _afford(graph: Graph, asked: Asked) -> None:
-    """Refuse samples and rows for which there is no memory."""
+    """Refuse samples and rows that do not fit the memory."""
     drawn, leaves = asked.children, asked.leaves
     room = graph.vertices * (drawn + leaves) if asked.share else min(asked.batch, graph.vertices) * drawn * (1 + leaves)
     afford(8 * room, f"{room:,} samples at a time", "fewer children and leaves, or a smaller batch")
@@ -175,7 +175,7 @@ def _afford(graph: Graph, asked: Asked) -> None:
 
 
 def _refuse_overflow(asked: Asked, most: int) -> None:
-    """Sums of as many rows of products, layer by layer, have to be finite as float32."""
+    """Check that sums of so many rows of products, layer by layer, are finite as float32."""
     bound = float(np.abs(asked.features).max(initial=0.0))
     for layer in range(2):
         pair = asked.weights[2 * layer : 2 * layer + 2]
@@ -211,7 +211,7 @@ def _features(graph: Graph, given: Any, seed: int) -> Array:
 
 
 def _single(rows: Any) -> Array:
-    """As float32; what is too large for it is infinite."""
+    """As float32; values beyond its range are infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(rows, np.float32)
 

@@ -1,5 +1,5 @@
-"""Rows of GraphSAGE by their definition, a vertex at a time, in double precision: what a validator holds a sample of a
-result against. It shares nothing with the kernels but the random numbers, whose function it writes down once more.
+"""Rows of GraphSAGE by their definition, a vertex at a time, in double precision: the reference for a validator's
+sample of a result. It shares nothing with the kernels except the random numbers, whose function it repeats.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What GraphSAGE does besides products of matrices on cores: samples, means of rows, and rows of length 1.
+"""GraphSAGE on cores, besides matrix products: samples, means of rows, and normalised rows.
 
-A sample is a function of seed, layer and what it is of, so that it is the same on any number of workers.
+A sample is a function of seed, layer and its vertex, so that it is the same on any number of workers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arcflux.spmd.random import key, uniform
 __all__ = ["combine_rows", "mean_of_children", "mean_of_neighbours", "mean_rows", "sample"]
 
 _ONE = np.uint64(1)
-# Between these a sum of squares is right as float32; rows of a smaller square than _NOTHING are zeros.
+# Between these limits a sum of squares is accurate as float32; rows with a square below _NOTHING are zeros.
 _LIGHT, _HEAVY, _NOTHING = np.float32(1e-30), np.float32(1e38), 1e-75
 
 
@@ -110,11 +110,11 @@ def _combine(
 
 @inner
 def _scale(square: Any, unit: Any, rows: Any, r: Any, width: Any) -> Any:
-    """What rows[r], of this square, is multiplied by; one of zeros stays."""
+    """The factor for rows[r], which has this square; a row of zeros stays."""
     if not unit:
         return np.float32(1)
     exact: Any = np.float64(square)
-    if not _LIGHT < square < _HEAVY:  # squares of float32 that are rounded off, or infinite
+    if not _LIGHT < square < _HEAVY:  # squares of float32 that underflow or overflow
         exact = 0.0
         for c in range(width):
             exact += np.float64(rows[r, c]) * np.float64(rows[r, c])
@@ -145,7 +145,7 @@ def mean_of_children(
 ) -> None:  # fmt: skip
     """out[i]: the mean of the first layer of children[i], of which leaves[i, k] are the leaves of the k-th.
 
-    scratch: float32[workers, 2, widths at most] has a child's mean and its layer: no row of a child is written out.
+    scratch: float32[workers, 2, widths at most] has a child's mean and its layer: no row of a child is stored.
     """
     row = scratch[worker]
     width, count, drawn = theirs.shape[1], children.shape[1], leaves.shape[2]

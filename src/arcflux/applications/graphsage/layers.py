@@ -1,12 +1,12 @@
 """Two layers of GraphSAGE on a worker: its own vertices, in batches, or once for each vertex.
 
 The study's form computes, for a batch of sources, their children and the leaves of each child: part 1 draws children,
-part 2 is about children, part 3 about sources. Since the mean of products is the product of the mean, each vertex's
-features are multiplied by both weights once, and then only rows are gathered; so the three parts multiply V rows and
-not B (1 + C) of them for every batch.
+part 2 processes children, part 3 sources. Since the mean of products is the product of the mean, each vertex's features
+are multiplied by both weights once, and then only rows are gathered; so the three parts multiply V rows and not B (1 +
+C) of them for every batch.
 
-Workers own vertices. What a worker lacks of others' features it has (`duplicated`), asks for when a batch needs it
-(`direct`), or gets as products, all that its rows can lead to, once (`streamed`).
+Workers own vertices. A worker has copies of others' features (`duplicated`), requests them for each batch (`direct`),
+or receives as products, once, all that its rows can lead to (`streamed`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for. weights: self and neighbours' of layer 1, then of layer 2; biases: of each layer, or None.
+    """The parameters. weights: self and neighbours' of layer 1, then of layer 2; biases: of each layer, or None.
 
     children, leaves: how many are drawn, 0 for all neighbours.
     """
@@ -98,7 +98,7 @@ class _Layers:
         return np.ascontiguousarray(made[:, :wide]), np.ascontiguousarray(made[:, wide:])
 
     def _halo(self, own: Array, hops: int) -> Array:
-        """Rows of all vertices that own rows lead to in so many hops, sent by their owners, in an array of all."""
+        """Rows of all vertices that own rows lead to within so many hops, sent by their owners, in an array of all."""
         whole = np.zeros((self.worker.graph.vertices, own.shape[1]), np.float32)
         whole[self.first : self.last] = own
         needed = np.arange(self.first, self.last)
@@ -128,7 +128,7 @@ class _Layers:
     def once(self) -> Array:
         """The embedding of own vertices, with one sample for each vertex and layer, or all neighbours."""
         asked, features = self.asked, self.asked.features
-        if self.narrow:  # the mean of rows first, which is the narrower one, then the product
+        if self.narrow:  # first the mean of rows, which is the narrower one, then the product
             rows = features
             if self.worker.size > 1 and asked.source != "duplicated":
                 with self.traffic.phase("features"):
@@ -180,7 +180,7 @@ class _Layers:
         return self._combined(source @ asked.weights[2], None, mean @ asked.weights[3], 1)
 
     def _products_of(self, *vertices: Array) -> tuple[Array, Array, Any]:
-        """Products for a batch, and where those of a vertex are: all, or made of features that were asked for."""
+        """Products for a batch, and the index of a vertex among them: all, or computed from requested features."""
         if self.products is not None:
             return *self.products, lambda some: some
         asked = self.asked
@@ -222,12 +222,12 @@ class _Layers:
         self.worker.cores.together()
 
     def _shape(self, layer: int) -> tuple[Any, ...]:
-        """How both halves of a layer are put together, for kernels."""
+        """How both halves of a layer are combined, for kernels."""
         asked = self.asked
         return asked.biases[layer], asked.add, np.float32(0 if asked.relu[layer] else -np.inf), asked.normalise[layer]
 
     def _combined(self, mine: Array, chosen: Array | None, theirs: Array, layer: int) -> Array:
-        """Both halves of a layer, of some rows of `mine` or of all; with its bias, without what is negative."""
+        """Both halves of a layer, of some rows of `mine` or of all; with its bias and its relu."""
         wide = theirs.shape[1] + (0 if self.asked.add else mine.shape[1])
         rows, cores = self._room(len(theirs), wide), self.worker.cores
         which = np.arange(len(theirs)) if chosen is None else chosen

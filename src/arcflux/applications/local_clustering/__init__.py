@@ -25,7 +25,7 @@ __all__ = ["LocalClusters", "local_clustering"]
 
 Array = NDArray[Any]
 _METHODS = ("push", "fista")
-# A number below has an inverse that may be infinite.
+# A smaller number may have an infinite inverse.
 _LEAST = 1e-290
 
 

@@ -1,10 +1,10 @@
 """Personalised PageRank around a seed on cores, and the sweep over it: work in proportion to the cluster.
 
-Every core has arrays of its own, as long as the graph has vertices, and a list of the entries that it has touched, by
-which they are cleared: so one seed costs what it touches, and many seeds are many cores' work. In `push` mass moves
-from residuals to scores, a vertex at a time (Andersen, Chung, Lang, "Local graph partitioning using PageRank vectors",
-2006; Shun and others, "Parallel local graph clustering", 2016). In `fista` the same scores minimise a convex function
-with an l1 term (Fountoulakis and others, "Variational perspective on local graph clustering", 2019).
+Every core has its own arrays, as long as the number of vertices, and a list of the touched entries, by which they are
+cleared: so a seed costs what it touches, and cores process many seeds in parallel. In `push` mass moves from residuals
+to scores, a vertex at a time (Andersen, Chung, Lang, "Local graph partitioning using PageRank vectors", 2006; Shun and
+others, "Parallel local graph clustering", 2016). In `fista` the same scores minimise a convex function with an l1 term
+(Fountoulakis and others, "Variational perspective on local graph clustering", 2019).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from arcflux.spmd.machine import take
 __all__ = ["ROUNDING", "cluster", "fista_rows"]
 
 _ONE = np.uint64(1)
-# What part of all weight is the rounding of sums: less on a side of a cut is none, and leaves nothing to be cut from.
+# The rounding error of sums, as a share of all weight: less on one side of a cut counts as nothing.
 ROUNDING = 1e-12
-# Arrays of a core: scores, residuals or gradients, and what FISTA extrapolates from.
+# Arrays of a core: scores, residuals or gradients, and FISTA's extrapolation.
 SCORE, REST, AHEAD, SUM = range(4)
 
 
@@ -60,7 +60,7 @@ def _push(
         rest[v] = 0.0
         pushes += 1
         if not strength[v] > 0.0:
-            score[v] += mass  # nowhere to go
+            score[v] += mass  # no neighbours
             continue
         score[v] += keeps * mass
         share = gives * mass / strength[v]
@@ -135,7 +135,7 @@ def _fista(
             moved = _soft(ahead[v] - slope, rho * alpha * np.sqrt(strength[v]))
             worst = max(worst, abs(moved - ahead[v]))
             values[REST, v] = moved
-        if exact and worst <= tol:  # ahead is q itself, so that this is its residual
+        if exact and worst <= tol:  # ahead is q itself, so this is its residual
             break
         exact = worst <= tol
         for k in range(count):
@@ -152,7 +152,7 @@ def _fista(
 
 @inner
 def _sift(order: Any, keys: Any, begin: Any, end: Any) -> None:
-    """Let an entry sink into a heap whose first is the last in order: the lowest key, of equals the highest number."""
+    """Sift an entry down a heap whose root is the last in order: the lowest key, of equals the highest number."""
     at = begin
     while 2 * at + 1 < end:
         child = 2 * at + 1
@@ -172,7 +172,7 @@ def _behind(a: Any, b: Any, keys: Any) -> Any:
 @inner
 def _sort(order: Any, keys: Any, count: Any) -> None:
     """Order by key, the highest first: heap sort, which needs no memory."""
-    # The heap's root is the entry that comes last; it goes to the end.
+    # The heap's root is the last entry in order; it goes to the end.
     for k in range(count // 2):
         _sift(order, keys, count // 2 - 1 - k, count)
     for k in range(count - 1):
@@ -210,7 +210,7 @@ def cluster(
     whole: Any, alpha: Any, rho: Any, tol: Any, limit: Any, pushes: Any, values: Any, flags: Any, lists: Any,
     members: Any, scores: Any, facts: Any,
 ) -> None:  # fmt: skip
-    """members[k], scores[k]: the vertices around seed k by score a degree; facts[k]: see below."""
+    """members[k], scores[k]: the vertices around seed k by score over degree; facts[k]: see below."""
     mine, known, marked = values[worker], flags[worker, 0], flags[worker, 1]
     touched, queue = lists[worker, 0], lists[worker, 1]
     while True:
@@ -249,7 +249,7 @@ def fista_rows(
     worker: Any, workers: Any, control: Any, first: Any, last: Any, seed: Any, offsets: Any, neighbours: Any,
     weights: Any, strength: Any, alpha: Any, rho: Any, ahead: Any, moved: Any,
 ) -> None:  # fmt: skip
-    """moved[v - first]: where one step from `ahead` leads, for the rows of a worker."""
+    """moved[v - first]: the result of one step from `ahead`, for the rows of a worker."""
     while True:
         begin, end = take(control, last - first, np.uint64(256))
         if begin == end:

@@ -24,7 +24,7 @@ _FACTS = 6
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked for. strength: the weighted degree, a self-loop once."""
+    """The parameters. strength: the weighted degree, a self-loop once."""
 
     seeds: Array
     weights: Array | None
@@ -74,7 +74,7 @@ class _Clusters:
         self.flags = cores.small((cores.workers, 2, vertices), np.bool_)
         self.lists = cores.host(cores.workers * 2 * vertices, np.int64).reshape(cores.workers, 2, vertices)
         many = _EACH * cores.workers
-        # A vertex has a score when it was pushed, or is in the support: both have a volume of at most 1/(alpha rho).
+        # A vertex has a score if it was pushed, or is in the support: both have a volume of at most 1/(alpha rho).
         bound = 2.0 / max(asked.alpha * asked.rho, sys.float_info.min)
         least = float(asked.strength[asked.strength > 0].min(initial=1.0))
         room = vertices if bound / least > vertices else int(bound / least) + 1
@@ -101,7 +101,7 @@ class _Clusters:
 
 
 def _together(worker: Worker, asked: Asked, traffic: Traffic) -> tuple[Array, Array, Array]:
-    """FISTA on rows that workers share, a seed at a time; all workers then sweep, which needs no messages."""
+    """FISTA on rows that workers share, a seed at a time; then all workers sweep, without messages."""
     members, scores, facts = [], [], []
     with worker.task("clusters", len(asked.seeds), "seeds") as task:
         for k, seed in enumerate(asked.seeds.tolist()):
@@ -151,7 +151,7 @@ def _exchanged(worker: Worker, mine: Array, before: Array, first: int) -> Array:
 
 
 def _sweep(worker: Worker, asked: Asked, p: Array) -> tuple[Array, int, float]:
-    """Vertices by score a degree, how many of them are the cluster, and its conductance."""
+    """Vertices by score over degree, how many of them are the cluster, and its conductance."""
     found = np.flatnonzero(p > 0)
     keys = p[found] / np.where(asked.strength[found] > 0, asked.strength[found], 1.0)
     order = found[np.lexsort((found, -keys))]

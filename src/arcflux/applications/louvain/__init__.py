@@ -31,7 +31,7 @@ __all__ = ["Communities", "leiden", "louvain"]
 
 Array = NDArray[Any]
 
-# A rate above this one keeps all vertices apart, too, and its products with two masses are finite.
+# A larger rate also keeps all vertices apart; its products with two masses are finite.
 _MOST = 2.0**700
 
 
@@ -171,7 +171,7 @@ def leiden(
 
 
 class _Aim(NamedTuple):
-    """What communities are to maximise."""
+    """The objective of the communities."""
 
     objective: str
     resolution: float
@@ -186,7 +186,7 @@ def _communities(
     (objective, resolution, weight), (threshold, max_level, seed) = aim, limits
     if not 0 <= threshold < math.inf:
         raise UsageError(f"threshold is {threshold!r}", expected="a number from 0 on")
-    most = 1e200 if objective == "modularity" else sys.float_info.max  # "cpm" holds it against weights of any size
+    most = 1e200 if objective == "modularity" else sys.float_info.max  # "cpm" compares it with weights of any size
     if not 0 <= resolution <= most:
         raise UsageError(
             f"resolution is {resolution!r}", expected=f"a number from 0 to {most:g}", remedy="1 is modularity's own"

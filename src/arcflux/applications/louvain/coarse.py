@@ -1,7 +1,7 @@
-"""From a level to the next one, on cores: refinement of communities, contraction, and pieces that are connected.
+"""From a level to the next one, on cores: refinement of communities, contraction, and connected pieces.
 
-Whatever one worker does here depends on one community alone, or on sums of whole numbers: so the result is the same on
-any number of workers.
+Each worker's results here depend on one community only, or on sums of integers: so they are the same on any number of
+workers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _best_piece(
     v: Any, offsets: Any, neighbours: Any, weights: Any, mass: Any, rate: Any, part: Any, rest: Any, piece: Any,
     total: Any, table: Any, keys: Any,
 ) -> Any:  # fmt: skip
-    """The piece of v's part that v gains most by joining, of several the smallest; v itself where none is worth it.
+    """The piece of v's part that v gains most by joining, of several the smallest; v itself if none is worth it.
 
     Only where v is well connected to the other vertices of the part, whose mass is `rest`.
     """
@@ -113,9 +113,9 @@ def refine(
     worker: Any, workers: Any, control: Any, first: Any, last: Any, offsets: Any, neighbours: Any, weights: Any,
     mass: Any, rate: Any, part: Any, order: Any, bounds: Any, piece: Any, total: Any, tables: Any, keys: Any,
 ) -> None:  # fmt: skip
-    """The parts from `first` to before `last` fall into connected pieces: piece[v], total[piece] is the mass.
+    """The parts from `first` to before `last` are divided into connected pieces: piece[v], total[piece] is the mass.
 
-    The vertices of a part are asked one after the other; one that is alone may join a piece, and stays.
+    The vertices of a part are processed one after the other; one that is alone may join a piece, and stays.
     """
     while True:
         begin, end = take(control, last - first, np.uint64(4))
@@ -129,7 +129,7 @@ def refine(
                 whole += mass[v]
             for at in range(bounds[k], bounds[k + np.uint64(1)]):
                 v = np.uint64(order[at])
-                if total[v] != mass[v]:  # somebody has joined it
+                if total[v] != mass[v]:  # another vertex has joined it
                     continue
                 best = _best_piece(
                     v, offsets, neighbours, weights, mass, rate, part, whole - mass[v], piece, total, tables[worker],
@@ -158,7 +158,7 @@ def contract(
     mass: Any, loops: Any, labels: Any, order: Any, bounds: Any, begins: Any, tables: Any, keys: Any, lengths: Any,
     ends: Any, sums: Any, masses: Any, insides: Any, starts: Any,
 ) -> None:  # fmt: skip
-    """The labels from `first` to before `last` as vertices; each worker takes those of its share of the arcs.
+    """The labels from `first` to before `last` as vertices; each worker processes those of its share of the arcs.
 
     begins[k]: how many arcs the labels before k have. A worker writes its rows one behind the other from
     begins[its first label] - begins[first] on: starts[worker] is that, and starts[workers + worker] where they end.
@@ -220,7 +220,7 @@ def join_within(
 
 @kernel
 def flatten(worker: Any, workers: Any, control: Any, above: Any) -> None:
-    """Point vertices straight to their roots, the smallest of their piece."""
+    """Point vertices directly to their roots, the smallest of their piece."""
     while True:
         begin, end = take(control, np.uint64(above.size), _CHUNK)
         if begin == end:

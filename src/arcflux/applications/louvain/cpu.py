@@ -1,16 +1,16 @@
 """Local moves on cores, for Louvain and Leiden.
 
-Weights are whole numbers (fixed point), so that every sum is the same in any order. A vertex adds up the weight to each
+Weights are integers (fixed point), so that every sum is the same in any order. A vertex adds up the weight to each
 community in a dense table of its worker, whose keys are listed and cleared again (Sahu, "GVE-Louvain", 2023), and moves
 where it gains most. The result is the same on any number of workers, in one of two ways:
 
 - Levels of few arcs: one vertex after the other moves, on one core (:func:`moves_in_order`).
-- Others: vertices are drawn into classes by a hash. The vertices of a class choose at once, by what held before, and
-  then move at once; classes take turns. Of two lone vertices of a class only that with the larger label moves to the
-  other, so that they cannot swap.
+- Others: a hash assigns vertices to classes. The vertices of a class choose at once, by the state before, and then
+  move at once; one class after the other. Of two lone vertices of a class only that with the larger label moves to
+  the other, so that they cannot swap.
 
-A vertex that has looked around rests until a neighbour moves (Ozaki, Tezuka, Inaba, "A simple acceleration method for
-the Louvain algorithm", 2016).
+A vertex that has considered its neighbours rests until one of them moves (Ozaki, Tezuka, Inaba, "A simple acceleration
+method for the Louvain algorithm", 2016).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from arcflux.spmd.random import bits, key
 
 __all__ = ["CHUNK", "GAIN", "adopt", "choose", "draw", "find_movable", "local_moves", "moves_in_order"]
 
-# Vertices that a worker takes at a time.
+# Vertices that a worker claims at a time.
 CHUNK = np.uint64(64)
-# Gains are added up as whole numbers of so many parts of a unit of weight.
+# Gains are added up as integers, with so many parts per unit of weight.
 GAIN = 1024.0
-# Counters of a turn, each on a cache line of its own; three blocks take turns, so that the reset meets no reader.
+# Counters of a turn, each on its own cache line; three blocks alternate, so that no reader sees the reset.
 _CHOOSE, _MOVE, _WAKE, _STOP = (8 * k for k in range(4))
 _CELLS = 32
 
 
 @inner
 def _next(board: Any, place: Any, begin: Any, end: Any) -> Any:
-    """The next vertices of begin:end that nobody has; equal when none are left."""
+    """Claim the next vertices of begin:end; equal if none are left."""
     first = min(begin + np.uint64(fetch_add(board, place, 1)) * CHUNK, end)
     return first, min(first + CHUNK, end)
 
@@ -53,7 +53,7 @@ def _tally(offsets: Any, neighbours: Any, weights: Any, v: Any, community: Any, 
         if u != v and weight > 0:
             name = np.uint64(community[u])
             before = table[name]
-            keys[found] = name  # the place behind all keys is free, and no branch is to be guessed
+            keys[found] = name  # the position behind all keys is free: no branch to predict
             found += np.uint64(before == 0)
             table[name] = before + weight
     return found
@@ -93,14 +93,14 @@ def _choose(
     offsets: Any, neighbours: Any, weights: Any, v: Any, community: Any, mass: Any, total: Any, size: Any, rate: Any,
     drawn: Any, table: Any, keys: Any,
 ) -> Any:  # fmt: skip
-    """Where v wants to be, and its gain."""
+    """The best community for v, and its gain."""
     found = _tally(offsets, neighbours, weights, v, community, table, keys)
     return _best_move(v, community, mass, total, size, rate, drawn, table, keys, found)
 
 
 @inner
 def _wake(offsets: Any, neighbours: Any, v: Any, community: Any, awake: Any) -> None:
-    """Neighbours of v in other communities look around again."""
+    """Wake the neighbours of v in other communities."""
     for i in range(offsets[v], offsets[v + np.uint64(1)]):
         u = np.uint64(neighbours[i])
         if community[u] != community[v] and not awake[u]:
@@ -160,7 +160,7 @@ def moves_in_order(
                     community[v] = goal
                     for i in range(offsets[v], offsets[v + np.uint64(1)]):
                         u = np.uint64(neighbours[i])
-                        awake[u] = awake[u] | (community[u] != goal)  # nobody else writes: no branch is to be guessed
+                        awake[u] = awake[u] | (community[u] != goal)  # no other worker writes: no branch to predict
             at = (at + stride) % blocks
         history[turn] = gained
         if gained <= enough:

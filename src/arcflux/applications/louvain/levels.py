@@ -3,9 +3,9 @@
 Blondel, Guillaume, Lambiotte, Lefebvre, "Fast unfolding of communities in large networks", 2008. Traag, Waltman, van
 Eck, "From Louvain to Leiden: guaranteeing well-connected communities", 2019.
 
-Both maximise the weight within communities less rate * mass^2 of each: with a vertex's strength as its mass that is
-modularity, with 1 for each vertex it is the constant Potts model. What moves changes nothing but sums of whole
-numbers, so the result is the same on any number of workers (cpu.py).
+Both maximise the weight within communities minus rate * mass^2 of each: with a vertex's strength as its mass that is
+modularity, with 1 for each vertex it is the constant Potts model. Moves change only sums of integers, so the result is
+the same on any number of workers (cpu.py).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["Method", "leiden", "louvain", "quality"]
 
 # The communities of every vertex, level by level, the quality of the last ones, and the bytes that were sent.
 Found = tuple[list[Array], float, Mapping[str, int]]
-# How often vertices look around again in the end, at most.
+# How often vertices are reconsidered at the end, at most.
 _POLISHES = 16
 
 
 @dataclass(frozen=True)
 class Method:
-    """What is asked for. rate: how much of a squared mass counts; seed: of the order in which vertices move."""
+    """The parameters. rate: the factor of a squared mass; seed: of the order in which vertices move."""
 
     rate: float
     threshold: float
@@ -93,10 +93,10 @@ def leiden(worker: Worker, level: Level, method: Method) -> Found:
 
 
 def _settled_pieces(moves: Moves, labels: Array) -> Array:
-    """Communities that are connected, and that no single move makes better, if some turns are enough for both."""
+    """Communities that are connected, and that no single move improves, if some turns are enough for both."""
     for _ in range(_POLISHES):
         polished, count = _renumbered(moves.polished(_first_member(labels), _POLISHES))
-        labels, pieces = _renumbered(moves.connected(polished))  # each piece apart leaves fewer squares
+        labels, pieces = _renumbered(moves.connected(polished))  # separate pieces have a smaller sum of squares
         if pieces == count:
             break
     return labels
@@ -109,7 +109,7 @@ def _value(moves: Moves, labels: Array) -> float:
 
 
 def quality(level: Level, rate: float, within: int = 0, mass: Array | None = None) -> float:
-    """What is maximised, as a part of all weight: of the vertices as communities.
+    """The objective, as a share of all weight: of the vertices as communities.
 
     Or of communities that have so much weight of arcs within, and these masses.
     """

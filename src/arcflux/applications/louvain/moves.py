@@ -26,11 +26,11 @@ __all__ = ["Array", "Level", "Moves", "Tables", "first_level"]
 
 Array = NDArray[Any]
 
-# Levels of fewer arcs move vertex by vertex, on one core of each node, without a word between nodes: classes that take
-# turns do almost three times the work, which is worth it where there are more cores and seconds to win.
+# Levels with fewer arcs move vertex by vertex, on one core of each node, without messages: alternating classes do
+# almost three times the work, which pays if there are more cores and seconds to gain.
 _IN_ORDER = 1 << 25
-# Classes of vertices that take turns: a constant, so that the result is the same on any machine. One of 128
-# neighbours is in a vertex's own class, and they choose without seeing each other's choice.
+# Classes of vertices that alternate: a constant, so that the result is the same on any machine. One of 128 neighbours
+# is in a vertex's own class, and these choose without seeing each other's choice.
 _CLASSES = 128
 # Vertices next to each other that move one after the other, for the sake of caches; blocks of them, of 1 where there
 # are few, come in the order of a stride by the golden ratio and the seed. (In the order of their numbers communities
@@ -41,13 +41,13 @@ _GOLDEN = 0.6180339887498949
 # in the first rounds; what is left is found on the next level, where it costs less, and in the end.
 _ROUNDS = 32
 _WORTHWHILE = 1e-3
-# Vertices and arcs from which on a second worker is worth waking.
+# Vertices and arcs from which a second worker is worth waking.
 _FEW = 1 << 15
 
 
 @dataclass(frozen=True)
 class Level:
-    """A weighted graph of which each edge is stored at both ends, its loops apart: twice the weight within a vertex.
+    """A weighted graph with each edge stored at both ends, its loops separately: twice the weight within a vertex.
 
     offsets: uint64[n + 1]; neighbours: uint[arcs]; weights: int64[arcs], or None for 1 each; mass, loops: int64[n];
     weight: that of all arcs and loops.
@@ -123,8 +123,8 @@ class Moves:
     def polished(self, start: Array, turns: int) -> Array:
         """The community of every vertex, from where `start` puts it, when no single move gains any more.
 
-        At most so many turns. A vertex that rests does not see that a community far away has become lighter: so all
-        look around again. Few move, one after the other.
+        At most so many turns. A resting vertex does not see that a distant community has become lighter: so all are
+        reconsidered. Few move, one after the other.
         """
         community, total = self._communities(start)
         awake, touched = (self.cores.host(self.level.size, bool) for _ in range(2))
@@ -197,7 +197,7 @@ class Moves:
     # --- rounds of moves
 
     def _communities(self, start: Array) -> tuple[Array, Array]:
-        total = np.bincount(start, self.level.mass, self.level.size)  # whole numbers of at most 52 bits
+        total = np.bincount(start, self.level.mass, self.level.size)  # integers of at most 52 bits
         return self._shared(start), self._shared(total.astype(np.int64))
 
     def _in_order(self, community: Array, total: Array, awake: Array, touched: Array, enough: float) -> None:
@@ -234,7 +234,7 @@ class Moves:
         self._launch(self.kernels.local_moves, *how, *state, *scratch, np.int64(enough), history)
 
     def _turn(self, order: Array, first: Any, last: Any, state: Any, scratch: Any) -> int:
-        """A class's turn on several workers: each chooses for its share of it, all move what all have chosen."""
+        """A class's turn on several workers: each chooses for its share of it, and all apply all moves."""
         level, goals = self.level, scratch[1]
         low, high = (first + np.uint64(some) for some in self.worker.share(int(last - first)))
         tally = self.cores.small(1)

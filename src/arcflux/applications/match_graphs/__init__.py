@@ -1,9 +1,9 @@
-"""Matching of graphs: which vertex of one graph is which of another, so that as many edges as possible agree.
+"""Matching of graphs: pairs up the vertices of two graphs so that as many edges as possible agree.
 
-J. T. Vogelstein and others, "Fast approximate quadratic programming for graph matching", 2015; with vertices that are
-known, D. E. Fishkind and others, "Seeded graph matching", 2019. Frank-Wolfe: the gradient at a doubly stochastic matrix
-is a linear assignment problem, whose solution says where to go next; a line search how far. All matrices are sparse: a
-point is a mean of permutations, and the gradient is linear in it, so that each step needs the product of one.
+J. T. Vogelstein and others, "Fast approximate quadratic programming for graph matching", 2015; with known pairs, D. E.
+Fishkind and others, "Seeded graph matching", 2019. Frank-Wolfe: the gradient at a doubly stochastic matrix is a linear
+assignment problem, whose solution is the direction of the next step; a line search gives its length. All matrices are
+sparse: a point is a mean of permutations, and the gradient is linear in it, so that each step needs only one product.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["Matching", "match_graphs"]
 Array = NDArray[Any]
 # Epsilon falls by this factor, from half of the largest value to this part of it for all rows together.
 _FALL, _CLOSE = 5.0, 1e-3
-# Prices are at most the largest value for each vertex; a bid that adds less than this part of it adds nothing to one.
+# Prices are at most the largest value per vertex; a smaller share of it cannot be added to one.
 _ROUNDING = 2.0**-50
-# The largest weight may be so large, or as small as 1 divided by it: sums of products are finite then, and not 0.
+# The largest weight may be at most this, and at least its inverse: sums of products are finite then, and not 0.
 _HUGE = 1e120
 
 
@@ -142,7 +142,7 @@ def match_graphs(
 
 
 def _seeds(graph: Graph, other: Graph, seeds: Any) -> Array:
-    """The pairs that are known, as numbers: int64[pairs, 2]."""
+    """The known pairs, as numbers: int64[pairs, 2]."""
     if seeds is None:
         return np.empty((0, 2), np.int64)
     if isinstance(seeds, str):
@@ -187,14 +187,14 @@ def _matrix(graph: Graph, weight: str | None) -> Any:
 
 
 class _Search:
-    """Frank-Wolfe over the vertices that are no seeds: A, B are their matrices, C what seeds say of each pair."""
+    """Frank-Wolfe over the vertices that are no seeds: A, B are their matrices, C the seeds' part for each pair."""
 
     def __init__(self, worker: Worker, a: Any, b: Any, c: Any) -> None:
         self.worker, self.a, self.b, self.c, self.n = worker, a, b, c, a.shape[0]
         self.kernels = worker.kernels("arcflux.applications.match_graphs")
 
     def gradient(self, point: Any) -> Any:
-        """A P B' + A' P B: what the pairs of a point say of each pair."""
+        """A P B' + A' P B: the value of each pair, given a point."""
         return self.a @ point @ self.b.T + self.a.T @ point @ self.b
 
     def permutation(self, mate: Array) -> Any:
@@ -224,7 +224,7 @@ class _Search:
         return scratch[1].copy()
 
     def run(self, start: str, max_iter: int, tol: float) -> tuple[Array, int]:
-        """The permutation in which the search ends, and how many steps it took."""
+        """The final permutation of the search, and how many steps it took."""
         dense = start == "barycenter"
         given = self.c.toarray() if dense else self.c
         point = np.full((self.n, self.n), 1.0 / self.n) if dense else self.permutation(self.assigned(self.c))

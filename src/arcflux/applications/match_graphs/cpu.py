@@ -2,8 +2,8 @@
 
 D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", 1988. Rows without
 a column bid for the one that is worth most to them, its value less its price; the price rises to what the second best
-leaves, and epsilon more. An entry that is not stored is worth 0 in every column, so that the cheapest column stands for
-all of them: a tree of minima knows it. Epsilon begins large and falls, prices stay (epsilon scaling).
+leaves, and epsilon more. An entry that is not stored is worth 0 in every column, so that the cheapest column represents
+all of them: it is in a tree of minima. Epsilon begins large and decreases, prices stay (epsilon scaling).
 """
 
 from __future__ import annotations

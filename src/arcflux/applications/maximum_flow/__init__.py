@@ -1,4 +1,4 @@
-"""Maximum flow and minimum cut: how much can go from a source to a sink, and where it is held up."""
+"""Maximum flow and minimum cut: how much can flow from a source to a sink, and the edges that limit it."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _work(solver: Solver, source: int, sink: int, flows: bool) -> tuple[int, Arr
         task.at(1)
         left = None
         if flows:
-            solver.flow(sink, source)  # what cannot reach the sink goes back
+            solver.flow(sink, source)  # excess that cannot reach the sink goes back
             left = solver.rows_left()
         task.at(2)
     return value, reaches, left, solver.rounds, solver.traffic.total()

@@ -1,13 +1,13 @@
 """Push-relabel in rounds, on cores.
 
 N. Baumstark, G. Blelloch, J. Shun, "Efficient implementation of a synchronous parallel push-relabel algorithm", 2015.
-In a round every active vertex (one with excess) discharges, by the labels that held before the round. Where both ends
-of an arc are active the higher one may use it, of equal ones that with the smaller number; the other does not read what
-is left of the arc, and rises at most to one above. So no two write the same arc, labels stay valid, sums are of whole
-numbers, and the flow does not depend on how many workers there are, or in which order they come.
+In a round every active vertex (one with excess) discharges, by the labels from before the round. Where both ends of an
+arc are active the higher one may use it, of equal ones that with the smaller number; the other does not read its
+residual capacity, and rises at most to one above. So no two vertices write the same arc, labels stay valid, sums are of
+integers, and the flow does not depend on the number or the order of workers.
 
-``mark[v]`` is twice the label of v, and 1 more while it is active: one look at a neighbour tells both. A label of n
-means that the sink is out of reach.
+``mark[v]`` is twice the label of v, plus 1 while it is active: one read gives both. A label of n means that the sink is
+out of reach.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from arcflux.spmd.machine import compare_and_swap, fetch_add, take
 
 __all__ = ["BOARD", "FOUND", "SENT", "WORK", "discharge"]
 
-# Cells of the board, each on a cache line of its own.
+# Cells of the board, each on its own cache line.
 FOUND, WORK, SENT = (8 * k for k in range(3))
 BOARD = 24
-# Vertices that a worker takes at a time.
+# Vertices that a worker claims at a time.
 _CHUNK = 32
-# What a relabel counts beside the arcs that it looks at.
+# The fixed cost of a relabel besides the arcs that it reads.
 _RELABEL = 12
 
 
@@ -35,7 +35,7 @@ def _push(
     a: Any, amount: Any, heads: Any, reverse: Any, left: Any, mark: Any, added: Any, listed: Any, found: Any,
     board: Any, outbox: Any,
 ) -> None:  # fmt: skip
-    """Move an amount along arc a; its end is enqueued once. The outbox gets the arc back, and the amount."""
+    """Push an amount along arc a; its end is enqueued once. The outbox gets the reverse arc, and the amount."""
     w = heads[a]
     at = fetch_add(board, np.uint64(SENT), 1)
     outbox[at, 0], outbox[at, 1] = reverse[a], amount
@@ -51,7 +51,7 @@ def _discharge(
     v: Any, n: Any, offsets: Any, heads: Any, reverse: Any, left: Any, mark: Any, raised: Any, excess: Any, added: Any,
     listed: Any, found: Any, board: Any, outbox: Any,
 ) -> Any:  # fmt: skip
-    """Push what v has in excess, and raise it, as far as a round allows; returns the work."""
+    """Discharge v: push its excess, and raise it, as far as a round allows; returns the work."""
     begin, end = offsets[v], offsets[v + np.uint64(1)]
     before = np.int64(mark[v]) >> 1
     label, rest, work = before, excess[v], np.int64(0)
@@ -91,7 +91,7 @@ def discharge(
     worker: Any, workers: Any, control: Any, board: Any, n: Any, offsets: Any, heads: Any, reverse: Any, left: Any,
     mark: Any, raised: Any, excess: Any, added: Any, listed: Any, found: Any, active: Any, outbox: Any,
 ) -> None:  # fmt: skip
-    """The first half of a round: every push goes to the outbox, int64[arcs, 2], as well."""
+    """The first half of a round: every push also goes to the outbox, int64[arcs, 2]."""
     work = np.int64(0)
     while True:
         begin, end = take(control, np.uint64(active.size), np.uint64(_CHUNK))

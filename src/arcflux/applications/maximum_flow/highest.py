@@ -2,8 +2,8 @@
 
 A. Goldberg, R. Tarjan, "A new approach to the maximum-flow problem", 1988; B. Cherkassky, A. Goldberg, "On implementing
 the push-relabel method for the maximum flow problem", 1997. Of the active vertices (those with excess) one of the
-highest label discharges, from its current arc on. Labels are set anew by a search from the sink when enough work was
-done; where no vertex has a label any more, none above it can reach the sink (the gap).
+highest label discharges, from its current arc on. Labels are recomputed by a search from the sink after enough work; if
+no vertex has some label any more, none above it can reach the sink (the gap).
 
 A label of n means that the sink is out of reach. ``first[0, l]`` and ``first[1, l]`` are a stack of the active vertices
 of label l, and a doubly linked list of the others; ``link[0, v]`` is the vertex behind v there, ``link[1, v]`` that
@@ -21,7 +21,7 @@ from arcflux.spmd.pool import STOP
 
 __all__ = ["push_relabel"]
 
-# What a relabel counts beside the arcs that it looks at.
+# The fixed cost of a relabel besides the arcs that it reads.
 _RELABEL = 12
 _ACTIVE, _IDLE = 0, 1
 
@@ -59,7 +59,7 @@ def _labels_anew(
     n: Any, offsets: Any, heads: Any, reverse: Any, left: Any, excess: Any, ends: Any, label: Any, current: Any,
     first: Any, link: Any, queue: Any,
 ) -> Any:  # fmt: skip
-    """All labels anew: how far it is to the sink, ends[1]; ends[0] gets none.
+    """Recompute all labels: the distance to the sink, ends[1]; ends[0] gets none.
 
     Returns the highest label of active vertices, and of all.
     """
@@ -92,7 +92,7 @@ def _labels_anew(
 
 @inner
 def _raise_label(v: Any, n: Any, offsets: Any, heads: Any, left: Any, label: Any, current: Any) -> Any:
-    """The label of v anew: one above the lowest that it can push to."""
+    """The new label of v: one above the lowest that it can push to."""
     least = n
     for a in range(offsets[v], offsets[v + np.uint64(1)]):
         if left[a] > 0 and label[heads[a]] + 1 < least:
@@ -104,7 +104,7 @@ def _raise_label(v: Any, n: Any, offsets: Any, heads: Any, left: Any, label: Any
 
 @inner
 def _close_gap(above: Any, highest: Any, n: Any, label: Any, first: Any, link: Any) -> None:
-    """No vertex of labels from `above` on reaches the sink any more; none of them is active."""
+    """No vertex with a label from `above` on can reach the sink any more; none of them is active."""
     for empty in range(above, highest + 1):
         v = first[_IDLE, empty]
         while v != n:
@@ -118,7 +118,7 @@ def _push_from(
     v: Any, n: Any, rest: Any, offsets: Any, heads: Any, reverse: Any, left: Any, label: Any, excess: Any, arrived: Any,
     sink: Any, current: Any, first: Any, link: Any,
 ) -> Any:  # fmt: skip
-    """Push along admissible arcs of v from its current one on; returns what is left of its excess."""
+    """Push along admissible arcs of v from its current one on; returns the remaining excess."""
     below = label[v] - 1
     for a in range(current[v], offsets[v + np.uint64(1)]):
         if left[a] <= 0:
@@ -147,7 +147,7 @@ def push_relabel(
     worker: Any, workers: Any, control: Any, enough: Any, offsets: Any, heads: Any, reverse: Any, left: Any,
     excess: Any, arrived: Any, ends: Any, label: Any, current: Any, first: Any, link: Any, queue: Any, count: Any,
 ) -> None:  # fmt: skip
-    """Push all excess towards the sink, ends[1], that can reach it; ends[0] is left out. Labels are right in the end.
+    """Push all excess that can reach the sink, ends[1]; ends[0] is left out. Labels are exact at the end.
 
     left: int64[arcs] is what is left of each arc; reverse: its arc back; excess, arrived: int64[n], what reached the
     sink is arrived[sink]. label: int[n]; current: uint64[n], first, link: int[2, n] and queue: uint[n] are scratch.

@@ -1,7 +1,7 @@
-"""A graph with capacities as push-relabel takes it: each arc beside its arc back, capacities as whole numbers.
+"""A graph with capacities for push-relabel: each arc with its reverse, capacities as integers.
 
-Capacities of floating point become whole numbers of a unit so small that the largest flow there can be has 60 bits. So
-sums are exact, in any order. No arc needs more than that flow and a unit; an infinite capacity is just that.
+Floating-point capacities become integers in a unit so small that the largest possible flow has 60 bits. So sums are
+exact, in any order. No arc needs more than that flow plus one unit, which also stands for an infinite capacity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BITS = 60
 
 @dataclass(frozen=True)
 class Network:
-    """Each arc beside its arc back, without loops.
+    """Each arc with its reverse, without loops.
 
     offsets: uint64[n + 1]; heads: uint[arcs]; reverse: uint[arcs]; capacity: int64[arcs], `scale` of them being 1;
     bound: no flow is larger, unless it is infinite; slots: where the arcs of a graph are, past the end for loops; None
@@ -50,7 +50,7 @@ class Network:
 
 
 def capacities(graph: Graph, name: str | None) -> Array:
-    """The edge column `name`, sure to hold numbers from 0 on, which may be infinite; 1 for each edge with None."""
+    """The edge column `name`, checked to hold numbers from 0 on, which may be infinite; 1 for each edge with None."""
     if name is None:
         return np.ones(graph.arcs, np.int64)
     if name not in graph.columns:
@@ -95,7 +95,7 @@ def network(graph: Graph, capacity: Array, source: int, sink: int) -> Network:
 
 
 def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, float]:
-    """What no finite flow exceeds, in units, and how many units are 1."""
+    """An upper bound of every finite flow, in units, and how many units are 1."""
     offsets, neighbours = graph.out
     out, into = slice(*offsets[source : source + 2].tolist()), neighbours == sink
     leaving = capacity[out][neighbours[out] != source]  # loops carry nothing
@@ -110,12 +110,12 @@ def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, 
             )  # fmt: skip
         return bound, 1.0
     most = min(float(leaving.sum()), float(reaching.sum()))
-    if most in (0.0, math.inf):  # nothing flows, or what does is bounded elsewhere: no capacity may become 0 units
+    if most in (0.0, math.inf):  # nothing flows, or the flow is bounded elsewhere: no capacity may round to 0 units
         most = float(capacity[np.isfinite(capacity)].sum())
     if most == math.inf:
         raise GraphError("the capacities sum to infinity", remedy="divide all capacities by the same number")
     power = min(_BITS - math.frexp(most)[1], 1000) if most else 0
-    # Each capacity is rounded by itself, and so is their sum.
+    # Each capacity is rounded separately, and so is their sum.
     return math.ceil(math.ldexp(most * (1 + 1e-9), power)) + len(capacity), math.ldexp(1.0, power)
 
 
@@ -134,7 +134,7 @@ def _rows(graph: Graph) -> Array:
 
 
 def arc_flows(graph: Graph, capacity: Array, made: Network, left: Array) -> Array:
-    """The flow along each arc of the graph, in the order of its columns, from what is left of the network's.
+    """The flow along each arc of the graph, in the order of its columns, from the network's residual capacities.
 
     Of an undirected edge the arc against the flow has it negative.
     """

@@ -1,7 +1,8 @@
-"""Arcs and their arcs back, in one walk along sorted rows, on one core.
+"""Arcs and their reverse arcs, in one walk along sorted rows, on one core.
 
-Rows are walked in order, so what a row v is asked for comes in order, too: a pointer into each row finds the arc back.
-Of parallel arcs the first is paired with the first. An arc that has none back gets one behind the row of its head.
+Rows are walked in order, so the requests to a row v come in order, too: a pointer into each row finds the reverse arc.
+Of parallel arcs the first is paired with the first. An arc without a reverse gets one at the end of the row of its
+head.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["lay_out", "pair"]
 def pair(
     worker: Any, workers: Any, control: Any, offsets: Any, heads: Any, mates: Any, pointers: Any, ends: Any, odd: Any
 ) -> None:  # fmt: skip
-    """mates[a]: the arc back of arc a, or the number of arcs. ends[v]: where row v begins once all arcs have one.
+    """mates[a]: the reverse of arc a, or the number of arcs. ends[v]: where row v begins once all arcs have one.
 
     pointers: uint64[n] is where each row begins, and scratch. odd[0]: how many arcs are loops, or have none back.
     """
@@ -56,7 +57,7 @@ def lay_out(
     worker: Any, workers: Any, control: Any, offsets: Any, heads: Any, mates: Any, free: Any, slots: Any,
     new_heads: Any, reverse: Any,
 ) -> None:  # fmt: skip
-    """slots[a]: where arc a is in a network in which each has its arc back; past its end for a loop.
+    """slots[a]: the position of arc a in a network in which each has its reverse; past its end for a loop.
 
     free: where each row begins, and scratch.
     """

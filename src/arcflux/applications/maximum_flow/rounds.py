@@ -1,8 +1,8 @@
 """Push-relabel in rounds, each worker with a share of the vertices: the distributed form of the HIVE study.
 
-Every node sees the network, and knows the labels of all vertices; what is left of the arcs of a vertex only its owner
-knows. A push across nodes is a message to the owner of the vertex that it reaches: the arc back, and the amount. Labels
-that have changed are told to all. So the rounds are those of one node.
+Every node has the network, and the labels of all vertices; only the owner of a vertex has the residual capacities of
+its arcs. A push across nodes is a message to the owner of its target: the reverse arc, and the amount. Changed labels
+are sent to all. So the rounds are those of a single node.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from arcflux.validate import arguments
 __all__ = ["Rounds", "solver_of"]
 
 Array = NDArray[Any]
-# Labels are set anew after so much work for each vertex and arc: rounds use labels of the round before, which gain more
-# by right ones.
+# Labels are recomputed after so much work per vertex and arc: rounds use labels of the round before, which gain more by
+# exact ones.
 _VERTEX, _ARC = 1.5, 0.25
 
 
@@ -38,7 +38,7 @@ class Rounds(Solver):
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """What the kernel of a round takes."""
+        """The arguments of the kernel of a round."""
         made = self.network
         return (
             made.offsets, made.heads, made.reverse, self.left, self.mark, self.raised, self.excess, self.added,
@@ -50,19 +50,19 @@ class Rounds(Solver):
         return np.asarray(self.mark < 2 * self.n)
 
     def arrived(self, sink: int) -> int:
-        """What has reached the sink."""
+        """How much has reached the sink."""
         mine = self.own[0] <= sink < self.own[1] or self.worker.size == 1
         return int(self.worker.sum(np.array([int(self.added[sink]) if mine else 0]))[0])
 
     def rows_left(self) -> Array:
-        """What is left of every arc, gathered from the owners."""
+        """The residual capacity of every arc, gathered from the owners."""
         if self.worker.size == 1:
             return self.left.copy()
         first, last = (int(self.network.offsets[v]) for v in self.own)
         return self.worker.gather(self.left[first:last].copy())
 
     def flow(self, without: int, sink: int) -> None:
-        """Push all excess towards the sink that can reach it; `without` is left out. Labels are right in the end."""
+        """Push all excess that can reach the sink; `without` is left out. Labels are exact at the end."""
         active = np.flatnonzero(self.excess > 0)
         active = active[(active != without) & (active != sink)].astype(self.network.heads.dtype)
         first, last = self.own
@@ -85,7 +85,7 @@ class Rounds(Solver):
         self._relabel(without, sink)
 
     def _awake(self, own: Array) -> Array:
-        """Those of the own vertices that can reach the sink; everybody knows that they are active."""
+        """Those of the own vertices that can reach the sink; all nodes learn that they are active."""
         own = own[self.mark[own] < 2 * self.n]
         self._tell(own, self.mark[own] + 1)
         return own
@@ -125,7 +125,7 @@ class Rounds(Solver):
         return np.concatenate([own[again], fresh])
 
     def _tell(self, vertices: Array, marks: Array) -> None:
-        """All nodes learn new marks: 8 bytes for each that has changed."""
+        """Send new marks to all nodes: 8 bytes for each that has changed."""
         changed = self.mark[vertices] != marks
         news = np.stack([vertices[changed], marks[changed].astype(np.uint32)], 1).astype(np.uint32)
         with self.traffic.phase("labels"):
@@ -136,7 +136,7 @@ class Rounds(Solver):
         self.cores.together()
 
     def _relabel(self, without: int, sink: int) -> None:
-        """All labels anew, by a search from the sink: each node finds those of its own vertices that push to it."""
+        """Recompute all labels, by a search from the sink: each node finds its own vertices that push to it."""
         first, last = self.own
         made, never = self.network, 2 * self.n
         self.cores.publish(never, self.mark)

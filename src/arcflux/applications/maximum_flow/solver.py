@@ -1,4 +1,4 @@
-"""The state of a flow on a worker, and push-relabel on one core: every node solves the same network, without a word."""
+"""The state of a flow on a worker, and push-relabel on one core: every node solves it alone, without messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from arcflux.engine.worker import Worker
 __all__ = ["Solver"]
 
 Array = NDArray[Any]
-# Labels are set anew after so much work for each vertex and arc.
+# Labels are recomputed after so much work per vertex and arc.
 _VERTEX, _ARC = 6.0, 1.0
-# What vertices may have in excess, all together.
+# The limit of the total excess of all vertices.
 _FULL = 1 << 62
 
 
 class Solver:
-    """What is left of each arc, labels, and what vertices have in excess; `rounds` counts discharges."""
+    """Residual capacities, labels, and excess; `rounds` counts discharges."""
 
     def __init__(self, worker: Worker, network: Network) -> None:
         self.kernels = worker.kernels("arcflux.applications.maximum_flow")
@@ -45,15 +45,15 @@ class Solver:
         return there
 
     def reset(self, capacity: Array, excess: Array) -> None:
-        """Begin anew, with these capacities, and with this in excess; nothing has arrived."""
+        """Restart with these capacities, and this excess; nothing has arrived."""
         self.cores.publish(capacity, self.left)
         self.cores.publish(excess, self.excess)
         self.cores.publish(0, self.added)
 
     def saturate(self, source: int, sink: int) -> int:
-        """Fill the arcs of the source; flow to the sink has arrived. Returns the vertices to leave out of flows.
+        """Saturate the arcs of the source; flow to the sink has arrived. Returns the vertices to leave out of flows.
 
-        Where a vertex could overflow by that, the source has more in excess than any finite flow, and pushes as others.
+        If a vertex could overflow by that, the source has more excess than any finite flow, and pushes like others.
         """
         made = self.network
         arcs = np.arange(int(made.offsets[source]), int(made.offsets[source + 1]))
@@ -71,7 +71,7 @@ class Solver:
         return sink if overflows else source
 
     def flow(self, without: int, sink: int) -> None:
-        """Push all excess towards the sink that can reach it; `without` is left out. Labels are right in the end."""
+        """Push all excess that can reach the sink; `without` is left out. Labels are exact at the end."""
         from arcflux.applications.maximum_flow.highest import push_relabel
 
         self.cores.publish([without, sink], self.ends)
@@ -88,9 +88,9 @@ class Solver:
         return np.asarray(self.label < self.n)
 
     def arrived(self, sink: int) -> int:
-        """What has reached the sink."""
+        """How much has reached the sink."""
         return int(self.added[sink])
 
     def rows_left(self) -> Array:
-        """What is left of every arc."""
+        """The residual capacity of every arc."""
         return self.left.copy()

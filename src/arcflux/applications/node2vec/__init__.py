@@ -25,7 +25,7 @@ __all__ = ["deepwalk", "node2vec", "skip_gram"]
 
 Array = NDArray[Any]
 
-# Entries of the table that negatives are drawn from, for each vertex and at most.
+# Entries of the table of negatives, per vertex and at most.
 _EACH, _MOST = 8, 1 << 24
 _RULES = {
     "dimensions": wholes(1), "walk_length": wholes(2), "walks_per_vertex": wholes(1), "window": wholes(1),
@@ -157,7 +157,7 @@ def skip_gram(
 
 
 def _noise(walks: Array, vertices: int) -> Array:
-    """Vertices, each as often as in proportion to its visits to the power of 3/4."""
+    """Vertices in proportion to their visits to the power of 3/4."""
     there = walks.reshape(-1)
     visits = np.bincount(there[there >= 0], minlength=vertices).astype(np.float64) ** 0.75
     size = max(1, min(_EACH * vertices, _MOST))

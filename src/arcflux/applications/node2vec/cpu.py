@@ -56,7 +56,7 @@ def train(
     window: Any, negative: Any, rate: Any, least: Any, seed: Any, noise: Any, vectors: Any, contexts: Any,
     changes: Any, losses: Any,
 ) -> None:  # fmt: skip
-    """Go once through the walks order[first] to before order[last]; `noise` has the vertices that negatives are of."""
+    """Train once on the walks order[first] to before order[last]; negatives are drawn from `noise`."""
     change, width, length = changes[worker], vectors.shape[1], walks.shape[1]
     while True:
         begin, end = take(control, last - first, np.uint64(64))

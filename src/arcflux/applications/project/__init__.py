@@ -137,7 +137,7 @@ def _simple(graph: Graph, column: Array | None) -> Graph:
 
 
 def _refuse_overflow(graph: Graph) -> None:
-    """Weights have to have products that sum to a finite number."""
+    """Refuse weights whose products have no finite sum."""
     most = float(graph.columns["weight"].max(initial=0.0))
     if most > (np.finfo(np.float64).max / max(1, graph.vertices)) ** 0.5:
         raise WeightError(
@@ -192,7 +192,7 @@ def _work(
 
 
 def _share(worker: Worker, graph: Graph) -> tuple[int, int]:
-    """The rows of this worker: each has its part of all pairs of edges that meet."""
+    """The rows of this worker: each has its share of all pairs of adjacent edges."""
     offsets, neighbours = graph.into
     length = np.diff(graph.out.offsets).astype(np.float64)[neighbours]
     sums = np.concatenate([[0.0], np.cumsum(length)])[offsets.astype(np.int64)]
@@ -202,7 +202,7 @@ def _share(worker: Worker, graph: Graph) -> tuple[int, int]:
 
 
 def _similarity(method: str, offsets: Array, ends: Array, values: Array, degrees: Array) -> Array:
-    """Sums as the method wants them: as they are, or parts of degrees."""
+    """The sums in the form of the method: unchanged, or as shares of degrees."""
     if method in ("count", "product", "newman"):
         return values
     one, other = degrees[np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))], degrees[ends]

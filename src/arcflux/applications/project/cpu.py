@@ -1,9 +1,9 @@
 """Rows of a projection on cores: which vertices share a neighbour with u, and their weight.
 
 Each worker has a dense row of sums (a sparse accumulator: Gilbert, Moler, Schreiber 1992), which comes out sorted: a
-row that many vertices are in is looked through as it is, of others a bitmap says where the sums are, with a bitmap of
-its words above, so that emptying it costs what is in it. Rows are computed whole: writing the mirror image of half of
-them costs more than the other half of the additions, which stay in the cache.
+row with many entries is scanned, for others a bitmap has the positions of the sums, with a bitmap of its words above,
+so that clearing it costs only its contents. Rows are computed whole: writing the mirror image of half of them costs
+more than the other half of the additions, which stay in the cache.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from arcflux.spmd.machine import count_ones, take, trailing_zeros
 __all__ = ["CHUNK", "count", "fill"]
 
 CHUNK = 16
-# A row that has one of so many vertices is looked through whole; one of so many, the bitmap alone is.
+# A row with one of so many vertices is scanned whole; one with one of so many uses only the bitmap.
 _DENSE = 16
 _MARKED = 256
 
@@ -54,7 +54,7 @@ def _add_row(
     u: Any, in_offsets: Any, in_neighbours: Any, in_weights: Any, offsets: Any, neighbours: Any, weights: Any,
     share: Any, wanted: Any, sums: Any,
 ) -> None:  # fmt: skip
-    """What u shares with each vertex, added to the sums."""
+    """Add the shared neighbours of u with each vertex to the sums."""
     one = np.uint64(1)
     for i in range(in_offsets[u], in_offsets[u + one]):
         w = np.uint64(in_neighbours[i])
@@ -69,9 +69,9 @@ def _add_row(
 
 @inner
 def _take_all(sums: Any, ends: Any, values: Any, place: Any, last: Any) -> None:
-    """The sums that are not 0, as many as there are places; all are 0 then."""
+    """Collect the non-zero sums, as many as there is room for; then all are 0."""
     at, into, behind = np.uint64(0), np.uint64(place), np.uint64(last)
-    while into < behind:  # writes what may be no entry, where the next one goes
+    while into < behind:  # writes a zero where the next entry goes
         ends[into], values[into] = at, sums[at]
         into += np.uint64(sums[at] != 0)
         at += np.uint64(1)
@@ -83,7 +83,7 @@ def _add_and_mark(
     u: Any, in_offsets: Any, in_neighbours: Any, in_weights: Any, offsets: Any, neighbours: Any, weights: Any,
     share: Any, wanted: Any, sums: Any, bits: Any, words: Any,
 ) -> Any:  # fmt: skip
-    """The same, and marks in two bitmaps; the first word of the second in use, and that behind the last."""
+    """The same, with marks in two bitmaps; returns the first used word of the second, and that behind the last."""
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     low, high = np.uint64(bits.size), np.uint64(0)
     for i in range(in_offsets[u], in_offsets[u + one]):
@@ -107,9 +107,9 @@ def _add_and_mark(
 
 @inner
 def _write_out(word: Any, base: Any, ends: Any, place: Any, last: Any) -> Any:
-    """The numbers of the bits of a word, from `place` on; where the next ones go.
+    """Write the numbers of the bits of a word, from `place` on; returns the position behind them.
 
-    Four are written whether they are there or not, as far as the row goes: a branch for each would be foreseen badly.
+    Four are written whether they exist or not, as far as the row goes: a branch for each would be mispredicted.
     """
     one, behind = np.uint64(1), place + count_ones(word)
     if place + np.uint64(4) <= last:
@@ -128,7 +128,7 @@ def _write_out(word: Any, base: Any, ends: Any, place: Any, last: Any) -> Any:
 def _take_marked(
     low: Any, high: Any, bits: Any, words: Any, sums: Any, ends: Any, values: Any, first: Any, last: Any
 ) -> None:  # fmt: skip
-    """The sums that are marked; all of them and the marks are 0 then."""
+    """Collect the marked sums; then all of them and the marks are 0."""
     six, place = np.uint64(6), np.uint64(first)
     if words is None:
         for at in range(np.uint64(bits.size)):

@@ -31,7 +31,7 @@ __all__ = ["Method", "Walks", "random_walks", "united", "work"]
 
 Array = NDArray[Any]
 
-# Walks that a worker takes at a time, at most.
+# The most walks that a worker processes at a time.
 _CHUNK = 1024
 
 

@@ -1,8 +1,8 @@
-"""Random walks on cores: many walkers take turns on a core, so that the memory that each waits for is on its way.
+"""Random walks on cores: many walkers are interleaved on a core, so that the memory that each needs is prefetched.
 
 A step waits for two cache lines: where a vertex's row begins, and the neighbour that is drawn (Sun, Chen, Lu, Zhang,
-"ThunderRW: an in-memory graph random walk engine", 2021). A core goes round its walkers: each announces what it will
-read, and reads it in the next round, when it is there.
+"ThunderRW: an in-memory graph random walk engine", 2021). A core cycles through its walkers: each prefetches what it
+will read, and reads it in the next cycle.
 
 Every random number is a function of seed, walk, step and trial, so that walks are the same on any worker. A step
 is *proposed* by weight (an alias table: one number, whatever the degree) and *accepted* or drawn again (Yang and
@@ -26,7 +26,7 @@ __all__ = [
     "go_on", "scan_by_answers", "walk",
 ]  # fmt: skip
 
-# Walkers that take turns on a core, and what is kept of each.
+# Walkers that are interleaved on a core, and the state of each.
 SLOTS = 64
 _VERTEX, _BEFORE, _STEP, _TRIAL, _WALK, _ARC, _STREAM = range(7)
 FIELDS = 7
@@ -35,10 +35,10 @@ _HERE = np.uint64(0xFFFFFFFFFFFFFFFE)
 _LOW = np.uint64(0xFFFFFFFF)
 _UNIT = np.uint64(32)
 _ONE = np.uint64(1)
-# Numbers of a step: of the trials two each, and of what is drawn once.
+# Random numbers of a step: two for each trial, and those that are drawn once.
 _RESTART = np.uint64(0xFFFFFFFF)
 _SCAN = np.uint64(0xFFFFFFFE)
-# What the kernel of distributed walks leaves behind for each walker, and what it is told.
+# The results of the kernel of distributed walks for each walker, and its inputs.
 DONE, ENDED, ASKS, SCANS, RESTARTED = (np.uint8(k) for k in range(5))
 UNASKED, SETTLED = np.uint8(2), np.uint8(3)
 
@@ -50,7 +50,7 @@ def _counter(step: Any, number: Any) -> Any:
 
 @inner
 def _limit(degree: Any, second: Any) -> Any:
-    """After how many trials the row is read."""
+    """The number of trials after which the row is read."""
     return np.uint64(8) + degree if second else np.uint64(8)
 
 
@@ -58,9 +58,9 @@ def _limit(degree: Any, second: Any) -> Any:
 def alias_table(
     worker: Any, workers: Any, control: Any, offsets: Any, weights: Any, first: Any, last: Any, table: Any
 ) -> None:
-    """table[arc]: with what probability, in 2^-32, a draw of this arc stays there, and where in the row it goes else.
+    """table[arc]: the probability, in 2^-32, that a draw of this arc stays there, and the alternative in the row.
 
-    Rows from `first` to before `last`, each in one sweep with two fingers, on the next light and on the next heavy arc
+    Rows from `first` to before `last`, each in one sweep with two pointers, to the next light and to the next heavy arc
     (Hübschle-Schneider, Sanders, "Parallel weighted random sampling", 2019). A row without weight has _NONE.
     """
     while True:
@@ -111,7 +111,7 @@ def _alias_row(weights: Any, begin: Any, end: Any, table: Any) -> None:
             table[heavy] = (_share(rest, mean) << _UNIT) | (after - begin)
             rest = (rest + weights[after]) - mean
             heavy = after
-    # What rounding has left over stays where it is, unless it has no weight at all.
+    # Rounding leftovers stay where they are, unless they have no weight at all.
     for i in range(light, end):
         if weights[i] == 0:
             table[i] = most - begin
@@ -119,13 +119,13 @@ def _alias_row(weights: Any, begin: Any, end: Any, table: Any) -> None:
 
 @inner
 def _share(weight: Any, mean: Any) -> Any:
-    """A part of the mean in 2^-32."""
+    """A share of the mean in 2^-32."""
     return min(np.uint64(max(0.0, weight / mean) * 4294967296.0), _LOW)
 
 
 @inner
 def _draw(offsets: Any, v: Any, stream: Any, step: Any, trial: Any) -> Any:
-    """The arc of v's row at which a draw falls, and the rest of the number; _NONE when the row is empty."""
+    """The arc of v's row that is drawn, and the rest of the number; _NONE if the row is empty."""
     begin = offsets[v]
     degree = offsets[v + _ONE] - begin
     if degree == np.uint64(0):
@@ -137,7 +137,7 @@ def _draw(offsets: Any, v: Any, stream: Any, step: Any, trial: Any) -> Any:
 
 @inner
 def _resolve(offsets: Any, table: Any, v: Any, arc: Any, rest: Any) -> Any:
-    """The arc that is proposed where a draw has fallen on `arc`; _NONE when no arc of the row has weight."""
+    """The proposed arc if `arc` was drawn; _NONE if no arc of the row has weight."""
     entry = table[arc]
     if entry == _NONE:
         return _NONE
@@ -147,7 +147,7 @@ def _resolve(offsets: Any, table: Any, v: Any, arc: Any, rest: Any) -> Any:
 
 @inner
 def _found(offsets: Any, neighbours: Any, t: Any, x: Any) -> Any:
-    """Whether there is an edge from t to x; rows are in order."""
+    """Whether there is an edge from t to x; rows are sorted."""
     end = offsets[t + _ONE]
     place = lower_bound(neighbours, offsets[t], end, x)
     return place < end and np.uint64(neighbours[place]) == x
@@ -155,7 +155,7 @@ def _found(offsets: Any, neighbours: Any, t: Any, x: Any) -> Any:
 
 @inner
 def _settled(x: Any, t: Any, coin: Any, back: Any, out: Any) -> Any:
-    """Whether a proposal is accepted, as far as one can tell without knowing whether t and x are adjacent: 2 if not.
+    """Whether a proposal is accepted; 2 if that depends on whether t and x are adjacent.
 
     `back` and `out` are 1/p and 1/q; `coin`, which is below the largest of them and 1, has to be below the right one.
     """
@@ -171,7 +171,7 @@ def _scan(
     offsets: Any, neighbours: Any, weights: Any, near_offsets: Any, near: Any, v: Any, t: Any, back: Any, out: Any,
     types: Any, wanted: Any, stream: Any, step: Any,
 ) -> Any:  # fmt: skip
-    """The arc that is chosen by reading the whole row; _NONE when none can be."""
+    """The arc that is chosen by reading the whole row; _NONE if there is none."""
     aim: Any = 0.0
     chosen: Any = _NONE
     for turn in range(2):
@@ -214,7 +214,7 @@ def _begin(
 
 @inner
 def _propose(slot: Any, offsets: Any, neighbours: Any, table: Any, restart: Any, rests: Any, g: Any) -> None:
-    """Choose what to look at next, and announce it."""
+    """Propose the next vertex, and prefetch what the decision reads."""
     stream, step = slot[_STREAM], slot[_STEP]
     if restart > 0.0 and slot[_TRIAL] == 0 and uniform(stream, _counter(step, _RESTART)) < restart:
         slot[_ARC] = _HERE
@@ -233,7 +233,7 @@ def _decide(
     slot: Any, starts: Any, offsets: Any, neighbours: Any, weights: Any, near_offsets: Any, near: Any, back: Any,
     out: Any, metapath: Any, types: Any,
 ) -> Any:  # fmt: skip
-    """Where the walker goes: a vertex, _NONE when its walk ends, _HERE when it has to draw again."""
+    """The next vertex of the walker, _NONE if its walk ends, _HERE if it has to draw again."""
     if slot[_ARC] == _HERE:
         return np.uint64(starts[slot[_WALK] % np.uint64(starts.size)])
     if slot[_ARC] == _NONE:
@@ -323,7 +323,7 @@ def walk(
                     busy -= _ONE
                     for k in range(FIELDS):
                         slot[k] = slots[busy, k]
-                    # The walker that came here from the end has proposed, and has still to decide: it takes this turn.
+                    # The walker moved here from the end has proposed, and still has to decide: it is processed now.
 
 
 @kernel
@@ -332,7 +332,7 @@ def go_on(
     trials: Any, answers: Any, starts: Any, offsets: Any, neighbours: Any, table: Any, weights: Any, second: Any,
     back: Any, out: Any, metapath: Any, types: Any, restart: Any, goals: Any, states: Any,
 ) -> None:  # fmt: skip
-    """Take the walkers that are at a worker's own vertices one step: goals[i] and states[i].
+    """Take the walkers at a worker's own vertices one step: goals[i] and states[i].
 
     A walker that has to know whether its goal and the vertex before are adjacent ASKS, and goes on when answers[i] says
     so (UNASKED where nothing was asked); one that has to read its row SCANS. Those that are not here are SETTLED.

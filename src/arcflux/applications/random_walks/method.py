@@ -1,4 +1,4 @@
-"""What decides where a walk goes: weights, parameters, and the tables that are made of them."""
+"""The parameters of walks: weights, probabilities, and the tables that are computed from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def number_type(graph: Graph) -> Any:
 
 @dataclass(frozen=True)
 class Method:
-    """Walks that are asked for.
+    """The parameters of walks.
 
     starts: int64[n], walk w begins at ``starts[w % n]``; weights: of arcs, None for 1 each; back, out: 1/p and 1/q;
     metapath: int64[m] and types: int64[vertices], or None.
@@ -46,14 +46,14 @@ class Method:
         return (self.back, self.out) != (1.0, 1.0)
 
     def near(self, worker: Worker) -> tuple[Array | None, Array | None]:
-        """The rows in which neighbours are looked up, in order; None where nothing has to be."""
+        """The sorted rows in which neighbours are looked up; None if nothing is looked up."""
         if not self.second:
             return None, None
         offsets, neighbours = worker.rows[0]
         return offsets, neighbours
 
     def table(self, worker: Worker, first: int, last: int) -> Array | None:
-        """The alias table of rows `first` to before `last`; None where all arcs count the same."""
+        """The alias table of rows `first` to before `last`; None if all arcs count the same."""
         if self.weights is None:
             return None
         table = worker.cores.host(worker.graph.arcs, np.uint64)

@@ -1,10 +1,10 @@
-"""Walks on a distributed graph: a worker has the rows of its own vertices, and walkers move to the worker of theirs.
+"""Walks on a distributed graph: a worker has the rows of its own vertices, and walkers move between workers.
 
 In every superstep all walkers take one step. A *visit* message (walk, vertex) brings a walker to the owner of its next
-vertex; since all are at the same step, that need not be sent. A *record* (walk, vertex) stays where the visit was and
-goes in the end, in bulk and ordered by step, to the worker that has the walk: 16 bytes a step in all, where the HIVE
-study sends 24. node2vec's walkers have the vertex before along, whose owner is asked whether it is adjacent to the
-next: one question and one byte of answer, where the draw does not say it already.
+vertex; since all are at the same step, its number is not sent. A *record* (walk, vertex) stays where the visit was and
+is sent at the end, in bulk and ordered by step, to the worker of the walk: 16 bytes a step in all, where the HIVE study
+sends 24. node2vec's walkers carry the vertex before, whose owner is asked whether it is adjacent to the next: one
+request and one byte of reply, unless the draw decides it already.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def walk_apart(worker: Worker, method: Method, traffic: Traffic) -> Array:
-    """The walks of a worker's share, which all workers walk together."""
+    """The walks of a worker's share, executed by all workers together."""
     return travel(_Walkers(worker, method, traffic))
 
 
 class Travellers:
-    """The walkers that are at a worker's own vertices: walks, at, before are uint64[n]."""
+    """The walkers at a worker's own vertices: walks, at, before are uint64[n]."""
 
     carries_before = False
 
@@ -46,17 +46,17 @@ class Travellers:
         self.before = np.full(len(self.at), _NONE)
 
     def choose(self, step: int) -> tuple[Array, Array, Array]:
-        """Where each walker goes, the vertex that it will come from (_NONE: forgotten), and whether it goes at all."""
+        """The next vertex of each walker, the one before that (_NONE: forgotten), and whether it goes on."""
         raise NotImplementedError
 
     def step(self, step: int) -> None:
-        """Let every walker choose where to go, and go there."""
+        """Let every walker choose its next vertex, and move there."""
         goals, before, going = self.choose(step)
         with self.traffic.phase("visits"):
             self._move(self.walks[going], goals[going], before[going])
 
     def _move(self, walks: Array, goals: Array, before: Array) -> None:
-        """Send walkers where they go, and take in those that come."""
+        """Send walkers to their next owners, and receive those that arrive."""
         owner = np.searchsorted(self.cuts, goals, side="right") - 1
         order = np.argsort(owner, kind="stable")
         columns = [walks[order], goals[order], *([before[order]] if self.carries_before else [])]
@@ -71,7 +71,7 @@ class Travellers:
             self.before = np.where(rows[:, 2] == none, _NONE, rows[:, 2])
 
     def room(self, name: str, values: Array) -> Array:
-        """Values in memory that the team shares, which serves every step."""
+        """Values in memory that the team shares, reused in every step."""
         room = self.rooms.get(name)
         if room is None or len(room) < len(values):
             room = self.rooms[name] = self.worker.cores.host(2 * len(values) + 64, values.dtype)
@@ -135,7 +135,7 @@ class _Walkers(Travellers):
         return goals.copy(), states.copy()
 
     def _read_rows(self, step: int, shared: list[Array], goals: Array, states: Array) -> None:
-        """What is left to walkers whose proposals were all refused: they ask about their whole row."""
+        """Walkers whose proposals were all refused request the adjacency of their whole row."""
         chosen = np.flatnonzero(states == self.kernels.SCANS)
         offsets, neighbours = self.worker.graph.out
         begins = offsets[self.at[chosen].astype(np.int64)].astype(np.int64)
@@ -171,7 +171,7 @@ class _Walkers(Travellers):
 
 
 def _collected(walkers: Travellers, records: list[tuple[Array, Array]]) -> Array:
-    """The walks of a worker's share, from the records that all workers kept, step by step."""
+    """The walks of a worker's share, from the records of all workers, step by step."""
     worker, word = walkers.worker, walkers.word
     cuts = np.array(worker.shares.cuts(walkers.count))
     pieces: list[list[Array]] = [[] for _ in range(worker.size)]

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 class Visits(Mapping[str, Array]):
-    """The field `visits` of walks, counted when somebody asks for it."""
+    """The field `visits` of walks, counted on demand."""
 
     def __init__(self, rows: Array, vertices: int) -> None:
         self.rows, self.vertices = rows, vertices

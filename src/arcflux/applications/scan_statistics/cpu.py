@@ -1,6 +1,6 @@
-"""Scan statistics on cores: neighbours that count once, wedges of own rows, and whether they are closed.
+"""Scan statistics on cores: distinct neighbours, wedges of own rows, and whether they are closed.
 
-A wedge <u, w, v> hangs at its corner v of the lowest degree, of equals of the lowest number: so a triangle is one
+A wedge <u, w, v> belongs to its corner v of the lowest degree, of equals of the lowest number: so a triangle is one
 closed wedge. The HIVE study's text, which only compares degrees, counts a triangle of equal degrees six times.
 """
 
@@ -21,13 +21,13 @@ _ONE = np.uint64(1)
 
 @inner
 def _counts(neighbours: Any, begin: Any, i: Any, v: Any) -> Any:
-    """Whether an arc of a row in order is the first to its neighbour, and no loop."""
+    """Whether an arc of a sorted row is the first to its neighbour, and no loop."""
     return np.uint64(neighbours[i]) != v and (i == begin or neighbours[i] != neighbours[i - _ONE])
 
 
 @inner
 def _above(degrees: Any, u: Any, v: Any) -> Any:
-    """Whether u comes behind v, by degree and then by number."""
+    """Whether u comes after v, by degree and then by number."""
     return degrees[u] > degrees[v] or (degrees[u] == degrees[v] and u > v)
 
 
@@ -52,7 +52,7 @@ def count_wedges(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, degrees: Any, first: Any, last: Any,
     counts: Any,
 ) -> None:  # fmt: skip
-    """counts[v - first]: how many wedges hang at each vertex."""
+    """counts[v - first]: how many wedges belong to each vertex."""
     while True:
         begin, end = take(control, last - first, np.uint64(256))
         if begin == end:
