@@ -1,13 +1,13 @@
-"""What a run would cost, here or on a machine that is not here: predicted time, bytes, memory, and why.
+"""What a run would cost, here or on another machine: predicted time, bytes, memory, and why.
 
-plans.py has the words: a placement, a candidate, a plan, and one `predict` for all machines. work.py has what
-algorithms declare, sketch.py a graph in a few numbers, shape.py what else models ask of one; sample.py and files.py
-find it. This machine: calibrate.py measures it (microbench.py with the loops of kernels.py, and runs of all
-algorithms), calibration.py keeps that, journal.py the runs since, fit.py makes rates of runs, this_machine.py predicts
+plans.py defines a placement, a candidate, a plan, and one `predict` for all machines. work.py holds what algorithms
+declare, sketch.py a graph's key figures, shape.py what else the models need of a graph; sample.py and files.py measure
+that. This machine: calibrate.py measures it (microbench.py with the loops of kernels.py, and runs of all algorithms),
+calibration.py stores the results, journal.py the runs since then, fit.py fits rates to runs, this_machine.py predicts
 by them and chooses for a run. Other machines: profile.py reads them (``profiles/*.toml``), other_machine.py predicts by
 the papers' models: lux.py (equations 10 to 14), exchange.py (what crosses between parts), grid.py (MapGraph's search),
 memory.py (what has to fit, and what spills), hive.py (ratios and classes of the HIVE applications); scaling.py does
-that for several sizes. expect.py is behind af.estimate, explain.py holds a plan against its run, report.py draws.
+that for several sizes. expect.py implements af.estimate, explain.py compares a plan with its run, report.py draws.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def plan(
     parameters: Mapping[str, float] | None = None,
     moves: str | None = None,
 ) -> Scaling:
-    """What a run would cost on a machine that need not be here: predicted, for each size that is asked about.
+    """Predict the cost of a run on a machine that need not be here, for each size that is asked for.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def plan(
     devices
         Sizes as counts of devices, on as few nodes as have them; with `nodes`, spread evenly over so many.
     supersteps
-        How many there will be; without it, what is known of the algorithm.
+        The number of supersteps; by default what is known of the algorithm.
     parameters
-        Of an application of the HIVE study, the numbers that its costs are of besides the graph's, such as
-        ``{"walks": 1e9}`` or ``{"batch": 4096, "children": 10}``; the usual ones without it.
+        For an application of the HIVE study: the parameters of its cost formulas besides those of the graph, such as
+        ``{"walks": 1e9}`` or ``{"batch": 4096, "children": 10}``; defaults otherwise.
     moves
-        Of such an application, how data moves: "explicit", "peer" or "unified"; the best without it.
+        For such an application, how data moves: "explicit", "peer" or "unified"; the best without it.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def estimate(
     nodes: int = 1,
     speeds: Any = None,
 ) -> Plan:
-    """What a run would take, before anything is loaded: seconds with a range, bytes moved, peak memory.
+    """Predict a run before anything is loaded: seconds with a range, bytes moved, peak memory.
 
     Parameters
     ----------
@@ -96,10 +96,10 @@ def estimate(
         A machine by name or file; without it this one, as :func:`arcflux.calibrate` has measured it, or by usual rates,
         which the notes then say.
     supersteps
-        How many there will be; without it, what is known of the algorithm.
+        The number of supersteps; by default what is known of the algorithm.
     threads, parts, nodes
         Workers of one process; or parts of the graph, each the work of a thread, on so many nodes (which are processes
-        of this machine that tell each other what changed). Without them, the best number of threads.
+        of this machine that exchange what changed). Without them, the best number of threads.
     speeds
         How fast the device of each part is, 1.0 being a core of this machine: the graph is taken to be split
         accordingly, as runs do after some supersteps.

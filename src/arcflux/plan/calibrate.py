@@ -1,8 +1,8 @@
 """Measure this machine once: memory, barriers, transports, and every algorithm on graphs of many families and sizes.
 
-The graphs are spread over what the terms of a run grow with (fit.py): vertices, degree, how near neighbours are, how
-unequal degrees are, how deep a search is. Each algorithm runs on all workers and on one; what else a machine does comes
-and goes by seconds, so all of that is done again, later, while there is time, and the faster run counts.
+The graphs vary in everything that the terms of a run depend on (fit.py): vertices, degree, the locality of neighbours,
+the skew of degrees, the depth of a search. Each algorithm runs on all workers and on one; other load on a machine comes
+and goes within seconds, so a second round follows while there is time, and the faster run counts.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = ["GRAPHS", "Effort", "Subject", "calibrate", "call_of", "observe", "pu
 
 @dataclass(frozen=True)
 class Subject:
-    """A graph to measure on: a spec, in random order if `shuffled`, or a power law of near neighbours.
+    """A graph to measure on: a spec, in random order if `shuffled`, or a power-law graph whose neighbours are near.
 
-    `near`: vertices and arcs a vertex of the latter, whose spec is empty.
+    `near`: vertices and arcs per vertex of the latter, whose spec is empty.
     """
 
     spec: str = ""
@@ -63,7 +63,7 @@ class Subject:
 
 
 def _nearby_edges(vertices: int, degree: int, chance: np.random.Generator) -> tuple[Any, Any, int]:
-    """Ends of edges to neighbours that are near in number, unequally many of each vertex, both by power laws."""
+    """The ends of edges to vertices with near numbers; distances and degrees both follow power laws."""
     many = np.minimum(chance.pareto(1.5, vertices) + 0.5, vertices / 16)
     source = np.repeat(np.arange(vertices), np.ceil(many * degree / 2 / many.mean()).astype(np.int64))
     apart = np.minimum(np.ceil(4 * (chance.pareto(1.0, len(source)) + 1)), vertices - 1).astype(np.int64)
@@ -87,13 +87,13 @@ GRAPHS = (
 """What calibrate measures on: those first that tell most together, since time may run out."""
 _TINY = (Subject("kron:7"), Subject("grid:12x12"))
 _FEW = (Subject("kron:10"), Subject("kron:12"), Subject("urand:10"), Subject("grid:40x40"))
-# Graphs on which programs that are not `main` would take too long; what are too many pairs of arcs.
+# Graphs too large for programs that are not `main`; the limit on pairs of arcs.
 _LARGE, _MANY_PAIRS = 400_000, 2e8
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: on which graphs, seconds for all runs, tries of each, and programs."""
+    """How much is measured: on which graphs, seconds for all runs, tries per run, and programs."""
 
     graphs: Sequence[Subject] = GRAPHS
     seconds: float = 85.0
@@ -108,15 +108,15 @@ QUICK = Effort(_FEW, 30.0, 3, elements=1 << 16, largest=1 << 20, processes=False
 
 
 def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
-    """Measure this machine, in about two minutes after compiling what is measured, and keep what was found.
+    """Measure this machine, in about two minutes after compiling the kernels, and keep the result.
 
-    `quick` looks at small graphs and small memories alone: good for a test, not for predictions.
+    `quick` uses small graphs and small memories only: good for a test, not for predictions.
     """
     return measure_machine(QUICK if quick else Effort(), keep=keep)
 
 
 def measure_machine(effort: Effort, *, keep: bool = True) -> Calibration:
-    """Measure this machine with so much effort."""
+    """Measure this machine with the given effort."""
     from arcflux.plan import microbench
 
     begun = time.perf_counter()
@@ -141,9 +141,9 @@ def measure_machine(effort: Effort, *, keep: bool = True) -> Calibration:
 
 
 def _runs(effort: Effort) -> list[Run]:
-    """Every program on every graph, on all workers and on one alone: the faster of two rounds, while there is time."""
+    """Run every program on every graph, on all workers and on one: the faster of two rounds, while there is time."""
     trace.note("compiling programs")
-    for subject in _TINY:  # or the first calibration spends its time compiling, and sees a third of the graphs
+    for subject in _TINY:  # else the first calibration spends its time compiling and reaches a third of the graphs
         _on(subject, replace(effort, tries=1))
     begun = time.perf_counter()
     seen: list[dict[tuple[str, int], Observation]] = []
@@ -162,7 +162,7 @@ def _runs(effort: Effort) -> list[Run]:
 
 
 def _on(subject: Subject, effort: Effort) -> dict[tuple[str, int], Observation]:
-    """Every program on a graph, by its name and direction, and by threads."""
+    """Run every program on a graph; the observations by name and direction, and by threads."""
     graph, weighted = subject.graphs()
     known, found = sketch_graph(graph), {}
     for work in effort.works:
@@ -176,9 +176,9 @@ def _on(subject: Subject, effort: Effort) -> dict[tuple[str, int], Observation]:
 
 
 def observe(work: Work, direction: str, graph: Graph, threads: int, tries: int = 4) -> Observation:
-    """A run of a program: supersteps and seconds in the median over some sources, each the fastest of some tries.
+    """Observe a program: the median over some sources of supersteps and seconds, each the fastest of some tries.
 
-    Whatever else a machine does only adds to a time, so the fastest is nearest to what a run takes.
+    Other load on the machine only adds to a time, so the fastest try is nearest to what a run takes.
     """
     call = call_of(work, direction, graph, {"threads": threads})
     count = 3 if work.main and not work.dense else 1
@@ -193,7 +193,7 @@ def observe(work: Work, direction: str, graph: Graph, threads: int, tries: int =
 
 
 def _fastest(call: Callable[[Any], Any], source: Any, tries: int) -> Any:
-    """The fastest of some runs: of more if others took cores away during all of them, of fewer if they take long."""
+    """The fastest of some runs: of more if other processes took cores during all, of fewer if they take long."""
     begun, calm, count = time.perf_counter(), False, 0
     found: Any = None
     while count < (tries if calm else 3 * tries) and (not count or time.perf_counter() - begun < _SECONDS):
@@ -212,13 +212,13 @@ def _count_interruptions() -> int:
     """How often the system has taken a core away from this process."""
     try:
         import resource
-    except ImportError:  # on a system that does not say, every run is taken to be calm
+    except ImportError:  # a system without that count: every run counts as undisturbed
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def call_of(work: Work, direction: str, graph: Any, where: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """A function of a source that runs an algorithm, with options that say where."""
+    """A function of a source that runs an algorithm with the options of a placement."""
     from arcflux.algorithms.registry import find
 
     entry = find(work.call or work.name)
@@ -233,11 +233,11 @@ def call_of(work: Work, direction: str, graph: Any, where: Mapping[str, Any]) ->
 
 
 def push_over_pull(subjects: Sequence[Subject], tries: int = 12) -> float:
-    """What an arc costs to push over what it costs to pull, of a program with a frontier: Lux's rule, as it is here.
+    """The cost of pushing an arc over that of pulling it, for a program with a frontier: Lux's rule, measured here.
 
-    Lux pushes while fewer than a 20th of all vertices send; here a superstep is pushed while its arcs, so many times as
-    dear, cost less than all of them. In the first superstep of min-label every vertex is active: the fastest of
-    some runs that take turns, in the mean over some graphs.
+    Lux pushes while fewer than a 20th of all vertices send; here a superstep is pushed while its arcs, each that much
+    dearer, cost less than pulling all of them. In the first superstep of min-label every vertex is active: the fastest
+    of some alternating runs, averaged over some graphs.
     """
     ratios = []
     for subject in subjects:

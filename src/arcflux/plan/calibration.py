@@ -1,7 +1,7 @@
-"""What was measured of this machine, as it is kept: a JSON file in the cache folder.
+"""What was measured of this machine, stored as a JSON file in the cache folder.
 
-It says which machine it is of, the versions that measured it, and the date. A calibration of another machine is not
-used; one of other versions or of long ago is, and says so. calibrate.py makes one.
+It records the machine, the versions that measured it, and the date. A calibration of another machine is not used; one
+of other versions or one that is old is used with a note. calibrate.py makes one.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _OLD_DAYS = 90
 class Calibration:
     """What was measured: HIVE's tables, the memory hierarchy, costs of waiting, transports, and runs of programs.
 
-    `fits`: by program and direction and threads, what was fitted to `runs`. `push_over_pull`: what an arc costs to push
-    over what it costs to pull.
+    `fits`: what was fitted to `runs`, by program and direction and threads. `push_over_pull`: the cost of pushing an
+    arc over that of pulling it.
     """
 
     machine: Mapping[str, Any]
@@ -63,12 +63,12 @@ class Calibration:
 
     @cached_property
     def curve(self) -> Curve:
-        """What random reads cost."""
+        """The cost of random reads."""
         return Curve.of(self.hierarchy)
 
     @property
     def notes(self) -> list[str]:
-        """Why one might measure again: other versions, or long ago."""
+        """Reasons to measure again: other versions, or an old calibration."""
         now, then = versions(), self.versions
         found = [
             f"{name} was {then.get(name)} and is {now[name]}" for name in sorted(now) if then.get(name) != now[name]
@@ -80,9 +80,9 @@ class Calibration:
 
     @property
     def foreign(self) -> str:
-        """In what this machine differs from the one that was measured; empty when it does not.
+        """How this machine differs from the one that was measured; empty when it does not.
 
-        How many threads were used does not matter: those of one, and of all, are told apart.
+        The number of threads is not compared: runs on one thread and on all have fits of their own.
         """
         here = {name: value for name, value in machine().items() if name != "threads"}
         differs = [f"{name} is {here[name]!r}, was {self.machine.get(name)!r}" for name in here
@@ -90,7 +90,7 @@ class Calibration:
         return "; ".join(differs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON: graphs once, and runs by the number of theirs."""
+        """As a dict for JSON: graphs once, and runs by the index of their graph."""
         graphs = list(dict.fromkeys(run.seen.graph for run in self.runs))
         number = {graph: k for k, graph in enumerate(graphs)}
         runs = [
@@ -112,7 +112,7 @@ class Calibration:
         return {"format": _FORMAT, **{name: value for name, value in vars(self).items() if name != "curve"}, **own}
 
     def save(self, target: Path) -> None:
-        """Write it whole or not at all."""
+        """Write the file atomically."""
         try:
             write_private(target, json.dumps(self.to_dict()).encode())
         except OSError as error:
@@ -128,7 +128,7 @@ class Calibration:
 
 
 def _fit_runs(runs: Sequence[Run], curve: Curve) -> dict[tuple[str, int], Fit]:
-    """The fits of what was observed, by program and direction, and threads."""
+    """The fits of the observations, by program and direction, and threads."""
     seen: dict[tuple[str, int], list[Observation]] = {}
     for run in runs:
         seen.setdefault((run.key, run.threads), []).append(run.seen)
@@ -136,7 +136,7 @@ def _fit_runs(runs: Sequence[Run], curve: Curve) -> dict[tuple[str, int], Fit]:
 
 
 def from_dict(raw: Mapping[str, Any]) -> Calibration:
-    """A calibration from what :meth:`Calibration.to_dict` gave, without the format."""
+    """A calibration from the output of :meth:`Calibration.to_dict`, without the format."""
     graphs = [Sketch.of(one) for one in raw["graphs"]]
     runs = tuple(
         Run(str(key), int(threads), Observation(graphs[k], float(steps), float(seconds), tuple(map(float, shares))))
@@ -159,20 +159,20 @@ def from_dict(raw: Mapping[str, Any]) -> Calibration:
 
 
 def cache_of(hierarchy: Sequence[Mapping[str, float]]) -> float:
-    """The largest array whose random reads are at least half as fast as those of the fastest."""
+    """The largest array whose random reads are at least half as fast as those of the fastest array."""
     best = max(row["random"] for row in hierarchy)
     return max(row["bytes"] for row in hierarchy if row["random"] >= best / 2)
 
 
 def path(threads: int | None = None) -> Path:
-    """Where the calibration of this machine, with so many threads or as many as are used now, is kept."""
+    """The file of this machine's calibration for a number of threads, by default as many as are used now."""
     return config.cache_folder("calibration") / f"{file_stem(threads)}.json"
 
 
 def load_calibration(target: Path | None = None) -> Calibration | None:
-    """The calibration of this machine, if there is one; None too when it is of another machine, which is noted.
+    """The calibration of this machine; None if there is none or it is of another machine, which is noted.
 
-    One with all cores says something about fewer threads as well: of ranks of a job, each has a share of them.
+    A calibration with all cores also serves fewer threads: each rank of a job has a share of the cores.
     """
     where = path() if target is None else target
     if target is None and not where.exists():
@@ -187,7 +187,7 @@ def load_calibration(target: Path | None = None) -> Calibration | None:
 
 
 def calibration_time() -> float:
-    """When the calibration of this machine was written; 0 if there is none."""
+    """When the calibration of this machine was written; 0 without one."""
     times = [0.0]
     with suppress(ArcfluxError):
         for file in (path(), path(config.cores())):
@@ -198,7 +198,7 @@ def calibration_time() -> float:
 
 @lru_cache(maxsize=4)
 def _read(where: Path, written: int) -> Calibration:
-    """The calibration in a file; read again when it was written again."""
+    """The calibration in a file; read again when the file has changed."""
     remedy = "arcflux calibrate"
     try:
         raw = json.loads(where.read_text(encoding="utf-8"))

@@ -1,16 +1,17 @@
-"""What crosses between parts in a superstep, by each of four models, and what that costs (HIVE, communication models).
+"""What crosses between parts in a superstep, by each of four models, and its cost (HIVE, communication models).
 
 readers
     Owners send a value to every part that reads it: the sum of UDS.
 owners
-    Parts reduce what they have for a vertex, and send that to its owner: as many values, if arcs lie by their source.
+    Parts combine their messages to a vertex and send the result to its owner: as many values, if arcs are stored by
+    source.
 allreduce
-    All parts have all values: 2 (k - 1) / k of them leave each part.
+    All parts hold all values: 2 (k - 1) / k of them leave each part.
 mixed
-    Vertices of high degree, which everyone reads anyway, by allreduce; the others by readers.
+    Vertices of high degree, which every part reads anyway, by allreduce; the others by readers.
 
-Inside a node, devices reach each other's memory where there is a link, and go through the node's memory where there is
-none (of a DGX-1's 28 pairs, 12 have no link).
+Inside a node, devices access each other's memory where there is a link, and go through the node's memory elsewhere (of
+a DGX-1's 28 pairs, 12 have no link).
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Exchange:
 
 
 def volumes(shape: Shape, parts: int, value: float, active: float = 1.0) -> list[Exchange]:
-    """What each model moves between `parts` when a share `active` of all vertices has changed.
+    """The volume of each model between `parts` when a share `active` of all vertices has changed.
 
-    When few have, values go with the numbers of their vertices; allreduce has to move all of them.
+    When few vertices have changed, values travel with vertex numbers; allreduce always moves all values.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def volumes(shape: Shape, parts: int, value: float, active: float = 1.0) -> list
 
 
 def _foreign(shape: Shape, parts: int, threshold: float) -> float:
-    """The share of foreign reads that are of vertices above a degree."""
+    """The share of remote reads that are of vertices above a degree."""
     hits = shape.counts * -np.expm1(-shape.degrees / parts)
     total = float(hits.sum())
     return float(hits[shape.degrees > threshold].sum()) / total if total else 0.0
@@ -76,7 +77,7 @@ def _foreign(shape: Shape, parts: int, threshold: float) -> float:
 def between_peers(profile: Profile, devices: int, exchange: Exchange) -> float:
     """Seconds of an exchange between devices of one node: over their own links, and by the node's memory elsewhere.
 
-    All pairs are taken to have as much to say to each other.
+    All pairs of devices are assumed to send the same volume.
     """
     if devices == 1:
         return 0.0

@@ -1,6 +1,6 @@
-"""What a run would take, before anything is loaded: the plan of it, with bytes that memory moves and peak memory.
+"""Predict a run before anything is loaded: its plan, with the bytes that memory moves and peak memory.
 
-By the rates of this machine, or, for one that is not here, by the models: all devices of one node.
+With the rates of this machine; for another machine, with the models: all devices of one node.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from arcflux.plan.work import Work, work_of
 __all__ = ["columns_of", "estimate_here", "on_absent", "on_this_machine", "peak"]
 
 _OFFSET, _LINE = 8, 64
-# Bytes that arcs by blocks take beside those by rows: of each arc, and of each vertex.
+# Extra bytes of the block layout beside the rows: per arc, and per vertex.
 _BLOCK_ARC, _BLOCK_VERTEX = 4.0, 25.0
 
 
 def columns_of(graph: Any) -> dict[str, Any] | None:
-    """The edge columns of a graph that is there, by type."""
+    """The edge columns of a loaded graph, by type."""
     return {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
 
 
 def on_this_machine(algorithm: Any, graph: Any, supersteps: int | None, placement: Placement) -> Plan:
-    """The plan behind :func:`arcflux.estimate`, by the rates of this machine or usual ones."""
+    """The plan behind :func:`arcflux.estimate`, with the rates of this machine or usual ones."""
     work = work_of(algorithm, supersteps, columns_of(graph))
     return estimate_here(work, shape_of(graph), placement, float(supersteps) if supersteps else None)
 
@@ -41,7 +41,7 @@ def estimate_here(
     work: Work, shape: Shape, placement: Placement, supersteps: float | None = None, directions: tuple[str, ...] = (),
     machine: Here | None = None,
 ) -> Plan:  # fmt: skip
-    """The plan of a run on this machine with all that can be said about it: what a run, too, is explained by."""
+    """The plan of a run on this machine with all details; explanations of runs use it, too."""
     machine = machine or current(fresh=True)
     plan = make_plan(work, shape, machine, placement, directions, supersteps)
     visits = work.sweeps if work.sweeps and not work.supersteps else plan.supersteps or work.visits(shape)
@@ -54,7 +54,7 @@ def estimate_here(
 
 
 def peak(work: Work, shape: Shape) -> float:
-    """Bytes of the graph and of the run at its peak, without those of Python itself."""
+    """Bytes of the graph and of the run at its peak, without those of the Python interpreter."""
     graph = _OFFSET * (shape.vertices + 1) + shape.arcs * work.arc_bytes
     run = (work.peak or work.state) * shape.vertices
     blocked = work.dense and blocks_pay(shape.vertices, shape.arcs, int(work.value), config.threads())

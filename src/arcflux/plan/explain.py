@@ -1,4 +1,4 @@
-"""After a run: what was predicted beside what was measured, and where they part."""
+"""After a run: what was predicted beside what was measured, and where they differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROWS = 12
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Told):
-    """The plan of a run, with the candidate first that it took, and the result of it."""
+    """The plan of a run, with the candidate that it took first, and its result."""
 
     plan: Plan
     result: Any
@@ -36,13 +36,13 @@ class Explanation(Told):
 
     @property
     def within(self) -> bool:
-        """Whether the run took as long as the range said."""
+        """Whether the run's time was within the predicted range."""
         low, high = self.plan.range
         return low <= float(self.result.seconds) <= high
 
     @property
     def phases(self) -> list[tuple[str, float, float]]:
-        """Predicted and measured seconds of what can be told apart in a run."""
+        """Predicted and measured seconds of the phases that a run measures."""
         said, history = self.plan.chosen.phases, self.result.history
         if not history:
             return [("all", self.plan.seconds, self.result.seconds)]
@@ -113,7 +113,7 @@ class Explanation(Told):
 
 
 def explain_result(result: Any) -> Explanation:
-    """What was to be expected of a run that is over, by what was known of this machine before it, or by usual rates."""
+    """Compare a finished run with its prediction, from what was known of this machine before it or usual rates."""
     work, plan = _work_of(result), result.plan
     if plan is None:
         parts = max((len(step.part_seconds) for step in result.history[:1]), default=0)
@@ -135,7 +135,7 @@ def explain_result(result: Any) -> Explanation:
 
 
 def _work_of(result: Any) -> Work:
-    """What was run: an algorithm by the name of its result, or the program that was planned for."""
+    """The algorithm of the result's name, or the program that was planned for."""
     from arcflux.algorithms.registry import ALGORITHMS
 
     names = {_plain(known): entry.name for entry in ALGORITHMS.values() for known in (entry.name, *entry.also)}
@@ -154,7 +154,7 @@ def _plain(name: str) -> str:
 
 
 def run_measured(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Any:
-    """Run an algorithm once to compile it and once to measure it, from the vertex with most arcs if it asks for one."""
+    """Run an algorithm to compile it and again to measure it, from the vertex with most arcs if it has a source."""
     import numpy as np
 
     from arcflux.algorithms.registry import find

@@ -1,9 +1,9 @@
-"""The shape of a graph in a file that is not loaded: by its header, its size, and a sample of it.
+"""The shape of a graph in a file, without loading it: from its header, its size, and a sample.
 
-A store and the GAP suite's files have their offsets mapped, of which some are read. Matrix Market, METIS and DIMACS say
-how much there is in their first line, Parquet in its last bytes. A text is looked at in some places: how long lines are
-says how many edges there are, the ids say how many vertices, how often an id comes up says whether there are hubs, and
-how near ends are whether it is a mesh. Packed text is unpacked for a few megabytes. What was guessed is in the notes.
+For a store and the GAP suite's files, the offsets are mapped and some of them read. Matrix Market, METIS and DIMACS
+give the counts in their first line, Parquet in its last bytes. A text is sampled at several places: the length of lines
+gives the number of edges, the ids that of vertices, repeated ids show hubs, and the distance of ends shows a mesh.
+Packed text is unpacked for a few megabytes. The notes say what was guessed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HASH = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class _Sample:
-    """Some edges of a file: their ends, how many there are in all, and whether each is two arcs."""
+    """Sampled edges of a file: their ends, the number of edges in all, and whether each is two arcs."""
 
     source: Array
     target: Array
@@ -44,7 +44,7 @@ class _Sample:
 
 
 def peek(path: Path) -> Shape | None:
-    """The shape of the graph in a file, without loading it; None for formats that have to be loaded for that."""
+    """The shape of the graph in a file, without loading it; None for formats that have to be loaded."""
     from arcflux.io import FORMATS
     from arcflux.io.loaded import existing
 
@@ -65,7 +65,7 @@ def peek(path: Path) -> Shape | None:
 def _store(path: Path) -> Shape:
     from arcflux.io.store import open_graph
 
-    graph = open_graph(path, trust=True)  # a sample is read, by NumPy, which stays inside of arrays whatever they say
+    graph = open_graph(path, trust=True)  # safe on untrusted data: only NumPy reads it, with checked indices
     return _of_rows(graph.vertices, graph.arcs, graph.out.offsets, graph.out.neighbours, path.name)
 
 
@@ -81,7 +81,7 @@ def _gap(path: Path) -> Shape:
 
 
 def _of_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> Shape:
-    """The shape of a graph whose rows are there, from some of them: their lengths, and how far one arc of each goes."""
+    """The shape of a graph whose rows are available, from some rows: their length, and the span of an arc."""
     if not arcs:
         return Shape(name, vertices, 0, np.zeros(1), np.full(1, float(vertices)), 0.0)
     rows = np.arange(vertices) if vertices <= _ROWS else np.linspace(0, vertices - 1, _ROWS).astype(np.int64)
@@ -90,7 +90,7 @@ def _of_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str)
     if not some.any():
         degrees, some = np.full(len(rows), arcs / vertices), np.ones(len(rows), bool)
     first, lengths = offsets[rows[some]].astype(np.int64), degrees[some].astype(np.int64).clip(1)
-    # Any arc of a row, by a hash of the row: in a sorted row the middle ones are nearer than the others.
+    # An arc of the row chosen by a hash of the row: in a sorted row the middle ones are nearer than the others.
     chance = (rows[some].astype(np.uint64) * _HASH >> np.uint64(33)).astype(np.int64)
     ends = neighbours[(first + chance % lengths).clip(0, arcs - 1)].astype(np.int64)
     classes, counts = np.unique(degrees, return_counts=True)
@@ -102,10 +102,10 @@ def _of_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str)
 
 
 def _asking(degrees: Any, counts: Any, spans: Any) -> Callable[[int], tuple[int, int]]:
-    """The sums of INS and UDS of k ranges, by how long arcs are, in shares of all vertices.
+    """A function for the sums of INS and UDS of k ranges, from the spans of arcs as shares of all vertices.
 
-    An arc of span s is cut by one of k - 1 cuts with a chance of (k - 1) s / (1 - s). Had it random ends, that would be
-    (k - 1) / k; so many of a vertex's arcs are taken to end anywhere.
+    An arc of span s is cut by one of k - 1 cuts with a chance of (k - 1) s / (1 - s). With random ends that would be (k
+    - 1) / k; the ratio is the share of a vertex's arcs taken to have random ends.
     """
 
     def asked(k: int) -> tuple[int, int]:
@@ -120,7 +120,7 @@ def _asking(degrees: Any, counts: Any, spans: Any) -> Callable[[int], tuple[int,
 
 
 def _from_header(path: Path) -> Shape | None:
-    """Formats whose first line says how much follows; a sample of the lines behind it tells of what kind."""
+    """Formats whose first line gives the counts; a sample of the following lines gives the kind of graph."""
     head, _ = _head(path)
     rows = head.decode("latin-1").split("\n")
     comment = {".gr": ("c",)}.get(_plain_suffix(path), ("%",))
@@ -192,12 +192,12 @@ def _codes(values: Array) -> Array:
 
 
 def _hash(values: Array) -> Array:
-    """Names as numbers; equal ones alike, and no order among them."""
+    """Names hashed to numbers: equal names get equal numbers, in no order."""
     return np.array([hash(value) & ((1 << 62) - 1) for value in values.tolist()], np.int64)
 
 
 def _head(path: Path) -> tuple[bytes, int]:
-    """The first bytes of a text, and about how many it has in all; both as they are when it is unpacked."""
+    """The first bytes of a text, and its estimated size; both unpacked."""
     from arcflux.io.scan import unpack
 
     size = os.path.getsize(path)
@@ -215,7 +215,7 @@ def _plain_suffix(path: Path) -> str:
 
 
 def _shape(path: Path, sample: _Sample) -> Shape:
-    """A shape that is like the sample: a mesh, one with hubs, or neither."""
+    """A shape that resembles the sample: a mesh, one with hubs, or neither."""
     notes = [f"{path.name} was not loaded: this is from a sample of {len(sample.source):,} of its edges"]
     both = np.concatenate([sample.source, sample.target])
     vertices = sample.vertices
@@ -242,7 +242,7 @@ def _shape(path: Path, sample: _Sample) -> Shape:
 
 
 def _vertices(ends: Array, edges: float) -> int:
-    """How many vertices there are: up to the largest id, if ids are that dense; else by how often ids come again.
+    """The number of vertices: up to the largest id if ids are dense; else estimated from how often ids repeat.
 
     A sample of n ends of which d are different fits V vertices when d = V (1 - exp(-n / V)).
     """

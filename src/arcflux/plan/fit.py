@@ -1,10 +1,10 @@
-"""Seconds of a run here as a sum of what it does, with rates fitted to runs that were measured.
+"""Seconds of a run on this machine: a sum of terms, with rates fitted to measured runs.
 
 Every program, direction and number of threads has rates of its own, for the same few terms (:data:`TERMS`): a launch,
-supersteps, vertices, arcs in order, mispredicted ends of rows, reads of other vertices by how near they are and
-how much memory they are in, and what else the program says its time grows with. No rate is negative, and runs count by
-relative errors, a small graph as much as a large one. What the sum missed of runs on graphs that are alike is made
-good: graphs that are alike are off alike, since a kernel has more habits than a sum has terms.
+supersteps, vertices, arcs in order, mispredicted ends of rows, reads of other vertices by distance and memory size, and
+the further term that the program declares. No rate is negative. Runs count by relative error, a small graph as much as
+a large one. The residuals of runs on similar graphs correct a prediction: similar graphs have similar residuals, since
+a kernel has more effects than the sum has terms.
 """
 
 from __future__ import annotations
@@ -32,44 +32,44 @@ TERMS = ("launch", "supersteps", "vertices", "row ends", "looks", "arcs", "pushe
 PHASES = ("launch", "barriers", "update", "compute", "update", "compute", "compute", "load", "load", "load", "load",
           "load", "compute")  # fmt: skip
 """To which phase of a run each of them belongs."""
-# Places of a frontier curve, from the first superstep to the last.
+# Points of a frontier curve, from the first superstep to the last.
 POINTS = 17
-# The share of arcs whose source is not among the hot ones (Sketch.hot): it is anywhere.
+# The share of arcs whose source is not hot (Sketch.hot): it may be anywhere.
 _COLD_SHARE = 0.2
-# A core's branch predictor knows about so many rows: where each ends, of a dense program, and what becomes of its
-# vertex, of one with a frontier.
+# How many rows a core's branch predictor learns: for a dense program where each ends, for one with a frontier what
+# becomes of its vertex.
 _PREDICTED_ROWS = {True: 32_768.0, False: 8_192.0}
 _INDEX = 4
-# A search this deep pushes half of its arcs; the frontiers of a deeper one never become large enough to pull.
+# A search of this depth pushes half of its arcs; the frontiers of a deeper one never become large enough to pull.
 _DEEP_SEARCH = 60.0
-# Runs that are off by less than so much count by the square of that, others by how much they are off.
+# Huber loss: relative errors below this count by their square, larger ones linearly.
 _NEAR, _ROUNDS = 0.1, 5
-# How far apart graphs may be to tell of each other: vertices and degree in powers of two, nearness, skew and depth in
-# powers of two, and so is the deviation of degrees over their mean. So much weight is on the sum itself.
+# Scales of the distance between graphs: vertices and degree in powers of two, locality, skew and depth in powers of
+# two, and the deviation of degrees over their mean likewise. The weight of the plain sum.
 _SCALES = np.array([2.0, 1.0, 0.25, 3.0, 1.5, 1.0])
-# The same for supersteps, which lie on a plane over degree and deviation; what holds its slopes back.
+# The same for supersteps, which are fitted by a plane over degree and deviation; the ridge on its slopes.
 _STEP_SCALES = np.array([6.0, 0.7, 0.5, 6.0, 2.0, 1.0])
 _SLOPED, _FLAT = [1, 5], 0.05
 _PRIOR = 0.2
-# Runs that are off by more than so much from the middle one count less, by more than twice that not at all.
+# Runs further than this from the median count less, those further than twice that not at all.
 _OUTLIER = 0.6
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Seconds of a random read, by the bytes among which it is: ascending in both."""
+    """Seconds of a random read, by the bytes of the array; both ascending."""
 
     bytes: tuple[float, ...]
     seconds: tuple[float, ...]
 
     @classmethod
     def of(cls, hierarchy: Sequence[Mapping[str, float]]) -> Curve:
-        """From the rows of :func:`arcflux.plan.microbench.hierarchy`; more memory is never faster."""
+        """From the rows of :func:`arcflux.plan.microbench.hierarchy`; a larger array is never faster."""
         seconds = np.maximum.accumulate([4.0 / row["random"] for row in hierarchy])
         return cls(tuple(row["bytes"] for row in hierarchy), tuple(map(float, seconds)))
 
     def gather(self, graph: Sketch, value: float) -> float:
-        """What an arc's read of `value` bytes of its other end costs: near ends are in a small window that moves."""
+        """The cost of an arc's read of `value` bytes of its other end: near ends lie in a small moving window."""
         anywhere = (1 - _COLD_SHARE) * self.read(graph.hot * value) + _COLD_SHARE * self.read(graph.vertices * value)
         seconds, before = 0.0, 0.0
         for span, share in zip(SPANS, graph.near, strict=True):
@@ -80,12 +80,12 @@ class Curve:
         return seconds + (1.0 - before) * anywhere
 
     def spilled(self, size: float) -> float:
-        """Which share of what is read again and again comes from memory, when it is so many bytes: from 0 to 1."""
+        """The share of repeatedly read data of a size that comes from memory: from 0 to 1."""
         whole = self.seconds[-1] - self.seconds[0]
         return (self.read(size) - self.seconds[0]) / whole if whole else 0.0
 
     def read(self, size: float) -> float:
-        """What a random read costs in so many bytes."""
+        """Seconds of a random read in an array of so many bytes."""
         return float(np.interp(math.log2(max(2.0, size)), self._logs, self.seconds))
 
     @cached_property
@@ -95,10 +95,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Observation:
-    """A run that was measured: what it ran on, in how many supersteps, the seconds, and arcs of each frontier.
+    """A measured run: its graph, its supersteps, its seconds, and the arcs of each frontier.
 
     `frontiers` is the curve of a run in which only changed vertices send: the share of all arcs that left the frontier,
-    at :data:`POINTS` places from the first superstep to the last; empty where none was seen.
+    at :data:`POINTS` places from the first superstep to the last; empty where none was recorded.
     """
 
     graph: Sketch
@@ -116,10 +116,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Fit:
-    """Rates of one program in one direction on so many threads, how far off they are, and what they were fitted to.
+    """Rates of one program in one direction on a number of threads, their error, and the runs they were fitted to.
 
-    `error` is the median relative error over the runs it was fitted to, each of them left out in turn where what the
-    sum missed nearby is concerned; `missed`: the logarithm of what each run took over what the sum says.
+    `error` is the median relative error over those runs, each left out in turn when its neighbours' residuals are used;
+    `missed`: the logarithm of measured over predicted seconds of each run.
     """
 
     rates: tuple[float, ...]
@@ -130,7 +130,7 @@ class Fit:
     missed: tuple[float, ...] = field(default=(), repr=False)
 
     def with_runs(self, later: Sequence[Observation]) -> Fit:
-        """The same rates, and what they missed of later runs, too."""
+        """The same rates, with the residuals of later runs added."""
         if not later:
             return self
         missed = tuple(self._miss(one) for one in later)
@@ -145,17 +145,17 @@ class Fit:
         return float(self.parts(graph, supersteps).sum())
 
     def parts(self, graph: Sketch, supersteps: float | None = None) -> Array:
-        """Predicted seconds of a run by what they are spent on, in the order of the terms."""
+        """Predicted seconds of a run by term."""
         steps = self.supersteps(graph) if supersteps is None else supersteps
         row = terms(graph, steps, self.work, self.curve) * self.rates
         return row * self.correction(graph)
 
     def supersteps(self, graph: Sketch) -> float:
-        """Supersteps to expect: as many as on graphs that are alike, or, of a frontier, as many a level of a search."""
+        """Expected supersteps: as many as on similar graphs, or, with a frontier, as many per level of a search."""
         if not self.runs:
             return max(1.0, graph.depth)
         counts = np.log([max(1.0, one.supersteps) / self._base(one.graph) for one in self.runs])
-        # The value at this graph of the plane through runs that are near.
+        # The value at this graph of the plane fitted to near runs.
         apart = self._places - _position(graph)
         weights = _near(apart / _STEP_SCALES)
         rows = np.column_stack((np.ones(len(apart)), apart[:, _SLOPED]))
@@ -165,7 +165,7 @@ class Fit:
         return max(1.0, math.exp(min(max(middle, low), high)) * self._base(graph))
 
     def frontier(self, graph: Sketch, steps: int) -> Array:
-        """The share of all arcs that leaves the frontier in each superstep; of a dense program, all of them."""
+        """The share of all arcs that leaves the frontier in each superstep; for a dense program, all of them."""
         curves = [one.frontiers for one in self.runs]
         if self.work.dense or not any(curves):
             return np.full(steps, 1.0 if self.work.dense else 1.0 / max(1, steps))
@@ -181,7 +181,7 @@ class Fit:
         return np.array([_position(one.graph) for one in self.runs])
 
     def correction(self, graph: Sketch) -> float:
-        """What runs on graphs that are alike took over what the sum says; 1 far from all of them."""
+        """Measured over predicted seconds on similar graphs; 1 far from all of them."""
         if not self.runs:
             return 1.0
         apart = (((self._places - _position(graph)) / _SCALES) ** 2).sum(axis=1)
@@ -190,11 +190,11 @@ class Fit:
         odd = np.abs(logs - middle) / _OUTLIER
         weights = weights * np.where(odd > 2.0, 0.0, 1.0 / np.maximum(1.0, odd) ** 2)
         whole = float(weights.sum())
-        return math.exp(float(weights @ logs) / whole if whole else middle)  # none: a few runs, far from each other
+        return math.exp(float(weights @ logs) / whole if whole else middle)  # 0: a few runs, far from each other
 
 
 def _position(graph: Sketch) -> Array:
-    """Where a graph is among others."""
+    """The coordinates of a graph in the distance between graphs."""
     degree = max(0.1, graph.mean_degree)
     skew, depth = math.log2(max(1.0, graph.top / degree)), math.log2(max(1.0, graph.depth))
     deviation = math.log2(math.sqrt(_variance(graph)) * max(1.0, graph.rows) / max(1, graph.arcs) + 2e-3)
@@ -208,26 +208,26 @@ def _variance(graph: Sketch) -> float:
 
 
 def _near(apart: Array) -> Array:
-    """How much runs tell that are so far away; far from all, the nearest one tells most."""
+    """The weights of runs by distance; far from all of them, the nearest run has the largest."""
     squares = (apart**2).sum(axis=1)
     return np.asarray(np.exp(-0.5 * (squares - squares.min())))
 
 
 def _middle(numbers: Array, weights: Array) -> float:
-    """The median of numbers with weights."""
+    """The weighted median."""
     order = np.argsort(numbers)
     upto = np.cumsum(weights[order])
     return float(np.interp(upto[-1] / 2, upto - weights[order] / 2, numbers[order]))
 
 
 def terms(graph: Sketch, steps: float, work: Work, curve: Curve) -> Array:
-    """What a run does, in the order of :data:`TERMS`.
+    """The terms of a run, in the order of :data:`TERMS`.
 
-    A dense program does it all in every superstep. One with a frontier visits every arc about once: it pushes them, or,
-    where frontiers are large, pulls and stops early, which takes a look at every row in some supersteps.
+    A dense program does all of it in every superstep. One with a frontier visits every arc about once: it pushes them,
+    or pulls and stops early where frontiers are large, which reads every row in some supersteps.
     """
     vertices, arcs, rows, depth = float(graph.vertices), float(graph.arcs), max(1.0, graph.rows), max(1.0, graph.depth)
-    # Branches at row ends are predicted if all rows are alike, or few.
+    # Branches at row ends are predicted if all rows have the same length, or there are few.
     unpredicted = 1.0 / (1.0 + (_PREDICTED_ROWS[work.dense] / rows) ** 2)
     missed = rows * unpredicted * -math.expm1(-1.5 * _variance(graph))
     spilled = curve.spilled(_INDEX * arcs + 2.0 * work.value * vertices)
@@ -246,14 +246,14 @@ def terms(graph: Sketch, steps: float, work: Work, curve: Curve) -> Array:
 
 
 def fit(runs: Sequence[Observation], work: Work, curve: Curve) -> Fit:
-    """The rates that come nearest to some runs, each counted by its relative error.
+    """Fit the rates to some runs by relative error.
 
-    Large errors count less than by their square: on a machine that does other things too, a run may take twice as long
-    as it should, and tells nothing.
+    Large errors count less than by their square: on a machine with other load a run may take twice as long as it
+    should.
     """
     rows = np.array([terms(one.graph, one.supersteps, work, curve) for one in runs])
     seconds = np.array([one.seconds for one in runs])
-    # Columns of like size, which is how a small rate is told from none.
+    # Scale the columns, so that a small rate can be distinguished from zero.
     weighted = rows / seconds[:, None]
     size = np.maximum(weighted.max(axis=0), 1e-300)
     sure = np.ones(len(runs))
@@ -268,7 +268,7 @@ def fit(runs: Sequence[Observation], work: Work, curve: Curve) -> Fit:
 
 
 def _error(whole: Fit, said: Array, seconds: Array) -> float:
-    """The median relative error, with what the sum missed of each run unknown to its prediction."""
+    """The median relative error, each run's residual left out of its own prediction."""
     errors = []
     for k, one in enumerate(whole.runs):
         others = replace(
@@ -279,7 +279,7 @@ def _error(whole: Fit, said: Array, seconds: Array) -> float:
 
 
 def not_negative(rows: Array, right: Array) -> Array:
-    """The least squares with no negative unknown, by Lawson and Hanson (1974); SciPy's takes long to import.
+    """Least squares without negative unknowns, by Lawson and Hanson (1974); importing SciPy's takes long.
 
     Examples
     --------
@@ -308,9 +308,9 @@ def not_negative(rows: Array, right: Array) -> Array:
 
 
 def frontier_curve(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
-    """The share of all arcs that left the frontier, from the first superstep to the last; empty if none were counted.
+    """The share of all arcs that left the frontier, by superstep; empty if they were not counted.
 
-    Of thousands of supersteps only those are looked at that the curve goes through.
+    Of thousands of supersteps only those at the points of the curve are read.
     """
     if not len(history) or not arcs:
         return ()

@@ -2,8 +2,8 @@
 
 In each level, each device sends bitmaps of S = V / (8 p) bytes: log p times in the scan of its column, log p times in
 the broadcast down the column, log p times in the one along the row. So ε is three times the levels over the bandwidth
-between devices. Each message also has a latency, in front of a kernel on either side; so has the count of the frontier,
-which is reduced over all devices and back. What shrinks with p is the expansion alone.
+between devices. Each message also has a latency, and a kernel on either side; so has the count of the frontier, which
+is reduced over all devices and broadcast. Only the expansion shrinks with p.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["growth", "search", "sides"]
 
 
 def sides(devices: int) -> tuple[int, int] | None:
-    """Rows and columns of the grid of so many devices, as near to a square as can be; None where that is a line.
+    """Rows and columns of the most nearly square grid of the devices; None where that is a line.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def sides(devices: int) -> tuple[int, int] | None:
 def search(
     profile: Profile, shape: Shape, devices: int, rate: float, *, scan: str = "log"
 ) -> tuple[Phases, float] | None:
-    """Phases of a whole search, and the bytes that all devices send; `rate` is arcs a second on one device."""
+    """Phases of a whole search, and the bytes that all devices send; `rate` is arcs per second of one device."""
     grid = sides(devices)
     if grid is None:
         return None
@@ -48,7 +48,7 @@ def search(
 
 
 def growth(p: int) -> float:
-    """What bitmaps cost on a grid with sides of 2 p over one with sides of p, with as many arcs a device (figure 8).
+    """The cost of bitmaps on a grid with sides 2 p over one with sides p, arcs per device constant (figure 8).
 
     Examples
     --------

@@ -1,19 +1,20 @@
-"""The HIVE study: operations and bytes of its twelve applications, their ratio, and how well that scales.
+"""The HIVE study: operations and bytes of its twelve applications, their ratio, and how well they scale.
 
-It gives no cost of matching and classification; those here are proposals, and say so.
+It gives no cost of matching and classification; those here are proposals, marked as such.
 
 Costs are the study's, corrected where its own text contradicts its tables (the wedge check costs d + a log d, its
 communication 12 a E / p). The study sorts by three rules (summary of results), which are these:
 
 good
-    Every superstep visits the whole graph, each arc is worth some computation, and no more is sent than two words a
+    Every superstep visits the whole graph, each arc takes some computation, and no more is sent than two words per
     vertex; or what is sent falls with p, as the computation does, and is a tenth of it.
 poor
     Something is sent for every visit, or there is less than an operation for a word of 4 bytes.
 moderate
     All else. Where nothing has to be sent, scaling is perfect.
 
-GraphSAGE that reads features from other devices, or from unified memory, it calls poor outright: its ratio does not.
+GraphSAGE that reads features from other devices or from unified memory is poor by the study's own statement, not by its
+ratio.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _EXPECTED = {"perfect": (8, 8), "good": (5, 7), "moderate": (2, 5), "poor": (1, 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the study's formulas are of: V, E, d, p, and numbers that the input and not the graph decides.
+    """The variables of the study's formulas: V, E, d, p, and numbers that depend on the input besides the graph.
 
     `a`: how often a vertex changes, or wedges a triangle; `reduced`: E', edges of the contracted or projected graph;
     `walks` (W, all steps), `batch` (B), `children` (C), `leaves` (L), `features` (F), `width` (of Wf and Wa): of random
@@ -62,28 +63,28 @@ class Inputs:
 
     @property
     def degree(self) -> float:
-        """Edges a vertex."""
+        """Edges per vertex."""
         return self.edges / max(1.0, self.vertices)
 
     @property
     def log_degree(self) -> float:
-        """Steps of a search in a row."""
+        """Steps of a binary search in a row."""
         return math.log2(max(2.0, self.degree))
 
     @property
     def projected(self) -> float:
-        """E' of a projection: two-hop pairs, an eighth of which are different where nothing better is known."""
+        """E' of a projection: two-hop pairs, by default an eighth of them distinct."""
         return self.reduced or self.degree * self.edges / 8
 
     @property
     def contracted(self) -> float:
-        """E' of a contraction: a tenth of the edges where nothing better is known."""
+        """E' of a contraction: by default a tenth of the edges."""
         return self.reduced or self.edges / 10
 
 
 @dataclass(frozen=True)
 class Application:
-    """An application, one way to do it: operations and bytes of each device, and what the three rules ask."""
+    """One way to do an application: operations and bytes of each device, and the inputs of the three rules."""
 
     name: str
     variant: str
@@ -115,7 +116,7 @@ class Application:
 
 @dataclass(frozen=True)
 class Scaling:
-    """How an application scales: operations a byte, the class, and the speed-up on 8 devices that goes with it."""
+    """How an application scales: operations per byte, the class, and the speed-up on 8 devices of that class."""
 
     application: Application
     operations: float
@@ -138,7 +139,7 @@ def _sage_bytes(g: Inputs) -> float:
 
 
 def _sage_leaves(g: Inputs) -> float:
-    """The features of all leaves, 4BCFL bytes, which are read where they are."""
+    """The features of all leaves, 4BCFL bytes, which are read in place."""
     return 4 * g.batch / g.p * g.children * g.features * g.leaves
 
 
@@ -147,7 +148,7 @@ def _sage_direct(g: Inputs) -> float:
 
 
 def _matching(g: Inputs) -> float:
-    """The gradient with a matrix of k permutations, and bids of rows: what is proposed here, the study has no cost."""
+    """The gradient with a matrix of k permutations, and bids of rows: a proposal, since the study gives no cost."""
     auction = g.rounds * g.iterations * g.edges / g.p
     return g.iterations * g.vertices * g.degree**2 / g.p + auction
 
@@ -173,7 +174,7 @@ def _flow_bytes(g: Inputs) -> float:
 _DUPLICATED = "duplicated graph"
 _SAGE = ("batch", "children", "leaves", "features", "width")
 _MOVES = ("explicit", "peer", "unified")
-# What the study's applications are called where they run, and what its formulas call their numbers.
+# The names of the study's applications in this library, and the names of the variables of its formulas.
 _CALLED = {
     "leiden": "louvain", "minimum_cut": "sparse_fused_lasso", "node2vec": "weighted_walk", "deepwalk": "random_walk",
     "random_walks": "random_walk", "geolocate": "geolocation", "fused_lasso": "sparse_fused_lasso",
@@ -301,7 +302,7 @@ APPLICATIONS = (
 
 
 def find(name: str) -> list[Application]:
-    """The ways to do an application of the study; empty when it has none of that name.
+    """The ways to do an application of the study; empty for other names.
 
     Examples
     --------
@@ -312,7 +313,7 @@ def find(name: str) -> list[Application]:
 
 
 def kinds_of(ways: Sequence[Application]) -> list[Application]:
-    """Parts and kinds of an application that have costs of their own.
+    """Parts and kinds of an application that have their own costs.
 
     Examples
     --------
@@ -324,7 +325,7 @@ def kinds_of(ways: Sequence[Application]) -> list[Application]:
 
 
 def moved_by(ways: Sequence[Application], moves: str | None) -> list[Application]:
-    """Those of some ways that move data as asked for.
+    """The ways that move data as asked for.
 
     Examples
     --------
@@ -341,7 +342,7 @@ def moved_by(ways: Sequence[Application], moves: str | None) -> list[Application
 
 
 def parameters_of(ways: Sequence[Application], given: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers that the costs of some ways are of, besides the graph's: as given, or the usual ones.
+    """The parameters of the costs besides those of the graph: as given, or the defaults.
 
     Examples
     --------
@@ -395,14 +396,14 @@ def typical(group: str) -> str:
 
 
 def given_by(shape: Shape, p: int, **more: Any) -> Inputs:
-    """What the formulas are of, for a graph."""
+    """The formulas' inputs for a graph."""
     return Inputs(float(shape.vertices), float(shape.arcs), p, **more)
 
 
 def required_operations_per_byte(profile: Profile, nodes: int = 1) -> float:
-    """Operations a byte that an application needs to scale: 2.5 on a DGX-1, 30 on a cluster of them.
+    """Operations per byte that an application needs to scale: 2.5 on a DGX-1, 30 on a cluster of them.
 
-    The study finds these from local memory against links. For another machine they go as its own memory and links do.
+    The study derives these from local memory over links. For another machine they scale with its own memory and links.
 
     Examples
     --------

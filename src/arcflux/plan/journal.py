@@ -1,11 +1,10 @@
-"""Which machine this is, and runs that were made on it, kept to predict others by: JSON lines in the cache folder.
+"""Which machine this is, and its past runs, kept for predictions: JSON lines in the cache folder.
 
-A line says which program ran, in which direction and on how many threads, on what sort of graph (a few numbers, no
-names), in how many supersteps and seconds, of which machine and versions. The file is the owner's alone, and bounded:
-the oldest lines go. Processes that write at once take turns by a lock, for which none waits long: a process that is
-stuck holds up no run that is over. Within a process the fastest of several like runs is kept, and written now and then,
-and at the end: so a short run pays nothing for it. What is broken, foreign or of other versions is skipped when the
-file is read.
+A line records the program, its direction and threads, the kind of graph (a few numbers, no names), the supersteps and
+seconds, and the machine and versions. The file is readable by its owner alone, and bounded: the oldest lines are
+removed. Processes write under a lock with a short timeout: a process that hangs does not delay a finished run of
+another. Within a process the fastest of several like runs is kept, and written from time to time and at exit, so a
+short run does not pay for a write. Lines that are broken, of another machine or of other versions are skipped.
 """
 
 from __future__ import annotations
@@ -44,17 +43,17 @@ __all__ = [
 ]  # fmt: skip
 
 _FORMAT = 2
-# The most lines that are read, and twice as many are in the file before the oldest go; the most bytes of a line.
+# The most lines that are read; the file is trimmed at twice that. The most bytes of a line.
 MOST = 512
 _LONGEST = 4096
-# Runs wait so long before they are written, and so many of them at most.
+# The longest time that runs are buffered, and the most runs.
 _SECONDS, _WAITING = 2.0, 64
-# Whoever holds the lock has this long to let go of it: then what was to be written is let go.
+# How long to wait for the lock: after that, the buffered runs are dropped.
 _LOCK_SECONDS = 0.5
 
 
 def machine() -> dict[str, Any]:
-    """What a calibration is of: the processor, the cores that are used, and the memory."""
+    """What a calibration is tied to: the processor, the cores that are used, and the memory."""
     return {**_hardware(), "cores": config.cores(), "threads": config.threads()}
 
 
@@ -70,14 +69,14 @@ def _hardware() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """What may change how fast a program is, by version."""
+    """The versions that may change how fast a program is."""
     from importlib.metadata import version
 
     return {"arcflux": __version__, **{name: version(name) for name in ("numba", "numpy")}}
 
 
 def file_stem(threads: int | None = None) -> str:
-    """The name of a file about this machine with so many threads, or as many as are used now."""
+    """The name of this machine's file for a number of threads, by default as many as are used now."""
     known = machine()
     word = "".join(letter if letter.isalnum() else "-" for letter in f"{platform.node()}-{known['model']}")
     return f"{word[:80]}-{threads or known['threads']}"
@@ -85,7 +84,7 @@ def file_stem(threads: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A run: the program and its direction as "bfs/auto", its threads, and what was observed."""
+    """A run: the program and its direction as "bfs/auto", its threads, and the observation."""
 
     key: str
     threads: int
@@ -113,7 +112,7 @@ class Run:
 
 
 def _same(other: Mapping[str, Any]) -> bool:
-    """Whether a line is of this machine; how many threads are usual does not matter, since each line says its own."""
+    """Whether a line is of this machine; the default number of threads is not compared, since each line has its own."""
     here = machine()
     return all(other.get(name) == here[name] for name in ("model", "memory_gb", "cores"))
 
@@ -123,15 +122,15 @@ _state = {"since": 0.0, "owner": 0}
 
 
 def journal_path() -> Path:
-    """The file: one for this machine, whatever share of its cores this process has."""
+    """The file: one per machine, whatever share of its cores this process has."""
     return config.cache_folder("runs") / f"{file_stem(config.cores())}.jsonl"
 
 
 def add(run: Run) -> None:
-    """Keep a run, unless that was opted out of: of like ones the fastest, written by and by."""
+    """Keep a run, unless recording is off: the fastest of like runs, written from time to time."""
     if not config.keeps_runs():
         return
-    if _state["owner"] != os.getpid():  # also in a child, whose parent writes what is its own
+    if _state["owner"] != os.getpid():  # also in a forked child: its parent writes its own runs
         _waiting.clear()
         if not _state["owner"]:
             atexit.register(flush)
@@ -148,7 +147,7 @@ def add(run: Run) -> None:
 
 
 def is_worth_recording(key: str, threads: int, size: tuple[int, int], supersteps: float, seconds: float) -> bool:
-    """Whether :func:`add` has something to do with such a run: it is the fastest so far, or the time has come to write.
+    """Whether :func:`add` would do anything with such a run: it is the fastest so far, or a write is due.
 
     Of many short runs, most are not.
     """
@@ -158,7 +157,7 @@ def is_worth_recording(key: str, threads: int, size: tuple[int, int], supersteps
 
 
 def journal_time() -> tuple[float, int]:
-    """When the file of runs was written, 0 if there is none, and how many runs wait to be."""
+    """When the file was written, 0 if there is none, and how many runs are buffered."""
     try:
         return os.stat(journal_path()).st_mtime_ns, len(_waiting)
     except (OSError, ArcfluxError):
@@ -166,10 +165,10 @@ def journal_time() -> tuple[float, int]:
 
 
 def flush() -> None:
-    """Write what waits; what cannot be written is let go, since no run should fail of this."""
+    """Write the buffered runs; drop what cannot be written, since no run should fail because of it."""
     if not _waiting or _state["owner"] != os.getpid():
         return
-    runs = list(_waiting.values())  # in one piece: other threads may add to it
+    runs = list(_waiting.values())  # one atomic copy: other threads may add to it
     _waiting.clear()
     lines = [line for run in runs if len(line := run.to_line()) < _LONGEST]
     with suppress(OSError, ArcfluxError):
@@ -190,7 +189,7 @@ def _append(target: Path, lines: list[str]) -> None:
 
 @contextmanager
 def _lock(target: Path) -> Iterator[None]:
-    """Alone with the file: a lock beside it, since the file itself may be replaced."""
+    """Hold the lock of the file: a lock file beside it, since the file itself may be replaced."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system: lines are appended whole, which is nearly as good
@@ -220,7 +219,7 @@ def _lines(target: Path) -> list[str]:
 
 
 def read(target: Path | None = None) -> list[Run]:
-    """The last runs of this machine, those that wait to be written included."""
+    """The last runs of this machine, including those still buffered."""
     found: list[Run | None] = []
     with suppress(OSError, ArcfluxError):
         found = [Run.of_line(line) for line in _lines(journal_path() if target is None else target)[-MOST:]]
@@ -228,7 +227,7 @@ def read(target: Path | None = None) -> list[Run]:
 
 
 def forget() -> int:
-    """Remove all runs that were kept; how many lines there were."""
+    """Remove all runs; returns how many lines there were."""
     _waiting.clear()
     target = journal_path()
     if not target.exists():

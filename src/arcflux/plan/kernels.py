@@ -1,4 +1,4 @@
-"""The loops of the micro-benchmark: memory in order and at random, one after another, barriers, and nothing at all."""
+"""The loops of the micro-benchmark: memory in order and at random, dependent chains, barriers, and an empty kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _gone_over(data: Any, begin: Any, share: Any, what: Any, turn: Any) -> Any:
 
 @kernel
 def regular(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds: Any, out: Any) -> None:
-    """Go over this worker's slice of ``data: uint32`` so many times, reading, writing or adding to it."""
+    """Read, write or add to this worker's slice of ``data: uint32`` `rounds` times."""
     share = np.uint64(data.size) // np.uint64(workers)
     begin = np.uint64(worker) * share
     total = np.uint64(0)
@@ -44,7 +44,7 @@ def regular(worker: Any, workers: Any, control: Any, data: Any, what: Any, round
 
 @kernel
 def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any, own: Any) -> None:
-    """Touch `count` random places of ``data: uint32[a power of two]``, or of a worker's own part of it.
+    """Access `count` random places of ``data: uint32[a power of two]``, or of a worker's own part of it.
 
     An update is an atomic addition.
     """
@@ -69,10 +69,10 @@ def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, cou
 
 @kernel
 def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any, share: Any) -> None:
-    """Go from place to place, each named by the one before, so that nothing overlaps.
+    """Follow a chain of places, each read from the one before, so that no accesses overlap.
 
-    ``data`` has cycles of `share` elements: a worker's own, or, where all share one cycle, the whole of it,
-    in which they begin far apart.
+    ``data`` has cycles of `share` elements: one per worker, or, where all workers share one cycle, the whole of it, in
+    which they begin far apart.
     """
     cycles = np.uint64(data.size) // np.uint64(share)
     base = np.uint64(worker) % cycles * np.uint64(share)
@@ -89,7 +89,7 @@ def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: 
 
 @kernel
 def across(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds: Any, out: Any) -> None:
-    """Go over the slices of all workers in ``data: uint32``, the own one first: no two read the same at once."""
+    """Pass over the slices of all workers in ``data: uint32``, the own one first, each worker on another slice."""
     share = np.uint64(data.size) // np.uint64(workers)
     total = np.uint64(0)
     for turn in range(rounds):
@@ -103,13 +103,13 @@ def across(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds
 def hand_over(
     worker: Any, workers: Any, control: Any, barrier: Any, data: Any, what: Any, count: Any, rounds: Any, out: Any
 ) -> None:
-    """The last worker writes all of ``data: uint32[a power of two]``; then the first touches it, as often as `rounds`.
+    """The last worker writes all of ``data: uint32[a power of two]``; then the first accesses it; this `rounds` times.
 
-    With `count` 0 in order, each element once; else one place after another, `count` of them, each named by the one
+    With `count` 0 in order, each element once; else one place after another, `count` of them, each read from the one
     before, as :func:`chase` does. The first worker counts its ticks in ``out[8]``, and those of the whole call in
-    ``out[16]``: what it touches is in the cache of another core, if it fits there.
+    ``out[16]``: what it accesses is in the cache of another core, if it fits there.
     """
-    nought = np.uint32(barrier.size >> 40)  # which no compiler knows, so that what is written is written
+    nought = np.uint32(barrier.size >> 40)  # 0, but unknown to the compiler, so that the writes are not removed
     total, spent, first = np.uint64(0), np.uint64(0), ticks()
     for _ in range(rounds):
         if worker == workers - 1:
@@ -147,11 +147,11 @@ def hand_over(
 
 @kernel
 def barriers(worker: Any, workers: Any, control: Any, barrier: Any, count: Any) -> None:
-    """Meet `count` times."""
+    """Pass `count` barriers."""
     for _ in range(count):
         wait(barrier, workers)
 
 
 @kernel
 def nothing(worker: Any, workers: Any, control: Any) -> None:
-    """Return at once: what is left is the cost of a launch."""
+    """Return at once: measures the cost of a launch."""

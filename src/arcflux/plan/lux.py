@@ -7,16 +7,16 @@ pull      g_l |T_v| sum |INS(P_i)| / x   g_c |E| / (x y)           g_x |T_v| sum
 push      twice that                     g_c* |E| / (x y)          the same
 ========  =============================  ========================  ======================
 
-Lux prints 0 for the load of push, as hidden behind compute. But then a GPU more would always pay for itself, and Lux's
+Lux prints 0 for the load of push, as hidden behind compute. But then another GPU would always pay for itself, and Lux's
 table 3 shows that it does not; cores gather for push, which takes twice as long as when GPUs do (section 7), and as a
 part of the sum that gives the table's order. `printed=True` is the equation as it stands.
 
 g_l is the time of a byte on the links of one node, whose devices share them. g_x is the time of a byte in the whole
 network: x nodes receive at once, so it falls as 1/x; read as a constant, equation 13 would make a network slower with
-every node that joins it. g_c and g_c* are times of an arc on one device. They are measured where there is a machine to
-measure (calibrate), and derived from the device's figures where there is none: what an arc brings from memory, which
-is its end, and a sector when the value it reads is not among those that fit the cache; and an arc's share of what is
-read and written for vertices, where that was counted (gpu/account.py).
+every node that joins it. g_c and g_c* are times of an arc on one device. They are measured on this machine (calibrate),
+and derived from a device's figures otherwise: the bytes that an arc loads, which are its end, and a sector when the
+value it reads does not fit the cache; and an arc's share of what is read and written for vertices, where that was
+counted (gpu/account.py).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from arcflux.plan.work import Work
 
 __all__ = ["Gammas", "Phases", "gammas", "links", "superstep"]
 
-# What an atomic update costs over a read where it was not measured: HIVE's random reads over updates, of a P100.
+# The cost of an atomic update over a read where it was not measured: HIVE's random reads over updates, of a P100.
 _UPDATE = 6.78 / 3.44
 
 
 @dataclass(frozen=True)
 class Gammas:
-    """The constants of the model: seconds a byte (`load`, `transfer` on one node's link), seconds an arc."""
+    """The constants of the model: seconds per byte (`load`, `transfer` on one node's link), seconds per arc."""
 
     load: float
     pull: float
@@ -55,16 +55,16 @@ class Phases:
 
     @property
     def seconds(self) -> float:
-        """All of them together."""
+        """The sum of the phases."""
         return self.load + self.compute + self.transfer + self.overhead
 
     def times(self, factor: float) -> Phases:
-        """The same so many times."""
+        """All phases multiplied by a factor."""
         return Phases(self.load * factor, self.compute * factor, self.transfer * factor, self.overhead * factor)
 
 
 def gammas(profile: Profile, work: Work, shape: Shape) -> Gammas:
-    """The constants for a machine that is not here, from its figures; the rate of a search as it was measured."""
+    """The constants for another machine, from its figures; the rate of a search as it was measured."""
     rate = profile.bandwidth * profile.efficiency
     hot = profile.cache / work.value
     gathered = shape.cold(hot) * max(float(profile.sector), work.value) * work.operations
@@ -84,7 +84,7 @@ def gammas(profile: Profile, work: Work, shape: Shape) -> Gammas:
 
 
 def links(profile: Profile, devices: int) -> int:
-    """How many links to the node's memory so many of its devices have, placed as far apart as can be."""
+    """How many links to the node's memory the devices use, placed to share as few as possible."""
     return min(devices, -(-profile.devices // profile.host_sharers))
 
 
@@ -102,7 +102,7 @@ def superstep(
     """Equations 10 to 14: one superstep that visits every arc, on `parts` devices of `nodes`.
 
     One device alone, or one whose memory is that of its node, has nothing to load. The load is that of the fullest
-    node, which equation 10 has and 11 takes the mean for.
+    node, as in equation 10; equation 11 takes the mean.
     """
     devices = -(-parts // nodes)
     load = transfer = 0.0

@@ -1,7 +1,7 @@
-"""What has to fit in a device, what does not, and what that costs (Lux, section 4.2).
+"""What has to fit in a device, what spills, and the cost of that (Lux, section 4.2).
 
-A device holds its arcs, the values it reads (INS) and the state of its own vertices. What is too much stays in the
-memory of the node, and comes over its link in every superstep.
+A device holds its arcs, the values it reads (INS) and the state of its own vertices. What does not fit stays in the
+node's memory, and crosses its link in every superstep.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Fit:
 
 
 def fit(profile: Profile, work: Work, shape: Shape, nodes: int, parts: int) -> Fit:
-    """How a graph and its values lie in the memories of `parts` devices of `nodes`."""
+    """How a graph and its values fit the memories of `parts` devices of `nodes`."""
     devices = -(-parts // nodes)
     arcs = shape.arcs * work.arc_bytes / parts + shape.vertices * _OFFSET / parts
     values = shape.ins(parts) * work.value / parts + shape.vertices * work.state / parts
@@ -39,5 +39,5 @@ def fit(profile: Profile, work: Work, shape: Shape, nodes: int, parts: int) -> F
 
 
 def spill_seconds(profile: Profile, spilled: float, devices: int) -> float:
-    """Seconds a superstep in which what spilled comes over the links of a node."""
+    """Seconds per superstep in which spilled data crosses the links of a node."""
     return spilled * devices / (profile.host * links(profile, devices))

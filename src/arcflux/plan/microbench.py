@@ -1,10 +1,9 @@
-"""What this machine's memory, barriers and transports can do: HIVE's micro-benchmark, on cores.
+"""The speed of this machine's memory, barriers and transports: HIVE's micro-benchmark, on cores.
 
-The places of the study are GPUs; on cores they are these. "self" is one worker alone, in its own part of memory. "peer"
-is one worker in what another has just written, which is in the cache of that one's core (64 KiB). "host" are all
-workers at once, each in its own part of the memory they share; "all" are all workers at once, everywhere in it.
-Elements have 4 bytes, as in the study. Throughput is the best of a few tries: whatever else the machine does only takes
-away from it.
+The study's places are GPUs; the places here, on cores, are these. "self" is one worker alone, in its own part of
+memory. "peer" is one worker reading what another has just written, which is in that core's cache (64 KiB). "host" are
+all workers at once, each in its own part of the memory they share; "all" are all workers at once, everywhere in it.
+Elements have 4 bytes, as in the study. Throughput is the best of a few tries: other load on the machine only lowers it.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def accesses(elements: int = _LARGE) -> tuple[dict[str, dict[str, float]], dict[
 
 
 def latencies(elements: int, data: NDArray[Any]) -> dict[str, dict[str, float]]:
-    """Seconds of an access that waits for the one before: in one's own part of memory, or anywhere in it."""
+    """Seconds of an access that depends on the one before: in the worker's own part of memory, or anywhere."""
     from arcflux.plan import kernels
 
     every, steps = config.threads(), min(elements, 1 << 15)
@@ -88,9 +87,9 @@ def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int, 
 
 
 def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
-    """Seconds of an access to what another worker has just written, each waiting for the last unless `throughput`.
+    """Seconds of an access to what another worker has just written, each dependent on the last unless `throughput`.
 
-    At random, one access has to name the next, so that neither is faster than the other.
+    At random, each access names the next in either case, so that neither is faster than the other.
     """
     from arcflux.plan import kernels
     from arcflux.spmd.barrier import WORDS
@@ -100,7 +99,7 @@ def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
     count = 0 if throughput and way == "regular" else size
     found = []
     for _ in range(_TRIES + 1):
-        if way == "random":  # small enough for a cycle without a pattern, which nothing can foresee
+        if way == "random":  # small enough for a cycle without a pattern, which no prefetcher predicts
             order = np.random.default_rng(1).permutation(size)
             data[order] = np.roll(order, -1)
         else:
@@ -114,16 +113,16 @@ def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
 
 
 def _cycle(elements: int, way: str) -> NDArray[Any]:
-    """Successors that go through all elements: the next one, or one that is anywhere."""
+    """Successors that go through all elements: the next one, or one far away."""
     if way == "regular":
         return np.roll(np.arange(elements, dtype=np.uint32), -1)
-    # An odd step visits all of a power of two; this one is far away each time, and never near where it was.
+    # An odd step visits all of a power of two; consecutive places are always far apart.
     step = 0x9E3779B97F4A7C15 % elements | 1
     return np.roll(np.arange(elements, dtype=np.uint32), -step)
 
 
 def hierarchy(smallest: int = 1 << 14, largest: int = 1 << 28) -> list[dict[str, float]]:
-    """For arrays from a core's first cache to memory: bytes, and bytes a second in order and at random, all workers."""
+    """Bytes, and bytes per second in order and at random, for arrays from a first-level cache to memory."""
     from arcflux.plan import kernels
 
     workers, rows = config.threads(), []
@@ -152,7 +151,7 @@ def barrier_seconds(count: int = 20_000) -> float:
 
 
 def launch_seconds(count: int = 200) -> float:
-    """Seconds of a launch that does nothing."""
+    """Seconds of an empty launch."""
     from arcflux.plan import kernels
 
     def launches() -> None:
@@ -182,7 +181,7 @@ def pingpong(transport: Any, sizes: tuple[int, ...] = (8, 1 << 22), rounds: int 
 
 
 def exchange(*, processes: bool = True) -> dict[str, dict[str, float]]:
-    """Latency and bytes a second of messages between two ranks, for each transport that is there."""
+    """Latency and bytes per second of messages between two ranks, for each available transport."""
     from arcflux.transports import run_local
 
     times = run_local(2, pingpong, ranks_per_node=1)[0]
@@ -218,7 +217,7 @@ def _with_mpi() -> list[float] | None:
 
 
 def speak() -> None:
-    """What a process of MPI does: rank 0 prints the times."""
+    """The program of an MPI process: rank 0 prints the times."""
     from arcflux.transports.launch import current
 
     transport = current(ranks_per_node=1)

@@ -1,4 +1,4 @@
-"""A machine that is not here: every way to run on so many of its devices, by the papers' models and its profile."""
+"""Another machine: every way to run on a number of its devices, by the papers' models and its profile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from arcflux.plan.work import WORKS, Work
 __all__ = ["Absent", "absent", "profile_of"]
 
 _KERNELS, _LINE = 3, 64
-# How far off a prediction may be: what Lux reports of its model (section 8.5), and the grid's worst row of MapGraph.
+# The error of a prediction: what Lux reports of its model (section 8.5), and the worst row of MapGraph for the grid.
 _DOUBT = {"pull": 0.2, "push": 0.5, "grid": 0.15, "bound": 1.0}
 
 
@@ -45,9 +45,9 @@ class Absent:
         directions: Sequence[str] = (),
         supersteps: float | None = None,
     ) -> list[Candidate]:
-        """Every way to run on so many devices, those that fit before those that do not, the fastest first.
+        """Every way to run on the devices, those that fit before those that do not, the fastest first.
 
-        Where a search on a grid was measured, other searches, of which nothing was, stand behind it.
+        Where a search on a grid was measured, searches that were not measured come after it.
         """
         work = replace(work, supersteps=round(supersteps)) if supersteps else work
         found = gammas(self.profile, work, graph)
@@ -92,7 +92,7 @@ class Absent:
         return ways
 
     def _by_grid(self, shape: Shape, placement: Placement, found: Gammas) -> list[Candidate]:
-        """MapGraph's search; a rate that was measured is better than one that was derived."""
+        """MapGraph's search; a measured rate takes precedence over a derived one."""
         profile, parts = self.profile, placement.parts
         cost = search(profile, shape, parts, profile.traversal or 1.0 / found.push)
         if cost is None:
@@ -108,7 +108,7 @@ class Absent:
     ) -> Candidate:
         """An application of the HIVE study, by its operations and bytes: one superstep, as the study counts.
 
-        An operation is an element that a kernel reads, as its memory gives them; a byte crosses by the slowest link.
+        An operation is an element that a kernel reads, at its memory's speed; bytes cross the slowest link.
         """
         profile, parts = self.profile, placement.parts
         given = given_by(shape, parts, **parameters)
@@ -131,9 +131,9 @@ class Absent:
 
 
 def _rate(profile: Profile, moves: str, scattered: bool) -> float:
-    """Bytes a second into a device, by the way in which data moves (HIVE, communication methods).
+    """Bytes per second into a device, by how data moves (HIVE, communication methods).
 
-    Messages are dense. Other devices' memory is read as the micro-benchmark found it, value by value where they are
+    Messages are dense. Other devices' memory is read at the micro-benchmark's rates, value by value where they are
     `scattered`. Pages of unified memory come over the link to the node's memory, no faster than they are read.
     """
     host = profile.host / profile.host_sharers
@@ -146,7 +146,7 @@ def _rate(profile: Profile, moves: str, scattered: bool) -> float:
 
 
 def absent(on: Any) -> Absent:
-    """The machine of a name, a file or a profile; "here" is this one, an error when it was not measured."""
+    """The machine of a name, a file or a profile; "here" is this one, an error if it was not measured."""
     if not isinstance(on, str) or on != "here":
         return Absent(read(on))
     measured = load_calibration()
@@ -156,10 +156,10 @@ def absent(on: Any) -> Absent:
 
 
 def profile_of(found: Calibration) -> Profile:
-    """A calibration as a profile, so that a plan can say what several of this machine would do.
+    """A calibration as a profile, so that a plan can cover several machines like this one.
 
-    All cores are one device, whose memory is the node's. The network is what messages between processes were measured
-    to be. The share of the bandwidth that is used is the one with which PageRank is as fast as it was.
+    All cores are one device, whose memory is the node's. The network has the measured speed of messages between
+    processes. The used share of the bandwidth is the one that reproduces PageRank's measured time.
     """
     between = found.exchange.get("mpi") or found.exchange["local"]
     memory = float(found.machine["memory_gb"]) * 1e9

@@ -1,4 +1,4 @@
-"""Graphs that papers name and few people have: their sizes, so that runs on them can be planned: ``lux:TW``."""
+"""Graphs of papers, which few people have: their sizes, so that runs on them can be planned: ``lux:TW``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _GX_PLUG = {
     "gxplug:twitter": KnownGraph("Twitter", 41_650_000, 1_468_000_000),
     "gxplug:uk": KnownGraph("UK-2007-02", 110_100_000, 3_945_000_000),
 }
-# G2, section V-A: the largest of its local cluster and of its virtual one, many small worlds joined.
+# G2, section V-A: the largest of its local cluster and of its virtual one, many small-world graphs joined.
 _G2 = {
     "g2:local": KnownGraph("small worlds, 36 GB", 144_000_000, 8_000_000_000),
     "g2:virtual": KnownGraph("small worlds, 96 GB", 384_000_000, 21_000_000_000),

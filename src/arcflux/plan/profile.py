@@ -1,8 +1,8 @@
-"""A machine as numbers: how many devices, how fast each memory and link is, what it costs, and the sources.
+"""A machine in numbers: devices, the speed of each memory and link, the price, and the sources.
 
 Shipped profiles are the machines of the papers that Arcflux follows, in ``profiles/*.toml``; a file of the same form
-describes any other. Reading refuses what cannot be: a figure that is missing, negative, no number, or has a name that
-no model knows. In memory all figures are in bytes, seconds and bytes a second.
+describes any other. Reading rejects figures that are missing, negative, not numbers, or unknown to every model. In
+memory all figures are in bytes, seconds and bytes a second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLACES = ("self", "peer", "host", "all")
 """Where that memory is."""
 
 _GB, _MB, _US = 1e9, 1e6, 1e-6
-# By its place in the file: the attribute of Profile, its unit, and whether it may be left out.
+# For each place in the file: the attribute of Profile, its unit, and whether it may be left out.
 _FIGURES: dict[str, tuple[str, float, bool]] = {
     "machine.nodes": ("nodes", 1, False),
     "node.devices": ("devices", 1, False),
@@ -66,11 +66,11 @@ _TABLES = {"throughput_gbs": ("throughput", _GB), "latency_us": ("latency", _US)
 
 @dataclass(frozen=True)
 class Profile:
-    """A machine: bytes, seconds, bytes a second and US dollars; None is what is not known.
+    """A machine: bytes, seconds, bytes per second and US dollars; None is unknown.
 
     `host_sharers` devices have one link of `host` bytes a second to the memory of their node; `peers` says which
-    devices reach each other's memory (all of them, when it is empty and `peer` is given). `device_network` is what a
-    device alone gets into the network, when that is less than the network has. `throughput` and `latency` are the
+    devices access each other's memory (all of them, when it is empty and `peer` is given). `device_network` is the
+    bandwidth of one device into the network, when that is less than the network's. `throughput` and `latency` are the
     tables of HIVE's micro-benchmark: by access and place.
     """
 
@@ -106,7 +106,7 @@ class Profile:
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def price(self, devices: int) -> float | None:
-        """What the nodes for so many devices cost to buy; None when there is no price."""
+        """The price of the nodes for a number of devices; None when there is no price."""
         if self.node_price is None or self.device_price is None:
             return None
         return math.ceil(devices / self.devices) * self.node_price + devices * self.device_price
@@ -126,7 +126,7 @@ class Profile:
 
 
 def profile_names() -> list[str]:
-    """The names of the machines that Arcflux ships.
+    """The names of the shipped machines.
 
     Examples
     --------
@@ -138,9 +138,9 @@ def profile_names() -> list[str]:
 
 
 def read(machine: str | os.PathLike[str] | Profile) -> Profile:
-    """The profile of a machine: one that is shipped, by its name, or one of your own, by its TOML file.
+    """The profile of a machine: a shipped one by its name, or one of your own by its TOML file.
 
-    "here" is this machine, of which other_machine.py makes one.
+    "here" is this machine, whose profile other_machine.py makes.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def _number(value: Any, attribute: str, place: str, path: str) -> float:
 
 
 def _matrix(rows: Any, devices: int, path: str) -> tuple[tuple[bool, ...], ...]:
-    """Which devices reach each other; the same both ways, and none itself."""
+    """Which devices access each other; symmetric, and false on the diagonal."""
     if rows is None:
         return ()
     square = isinstance(rows, list) and len(rows) == devices and all(
@@ -257,7 +257,7 @@ def _table(rows: dict[str, Any], name: str, unit: float, path: str) -> dict[str,
 
 
 def _refuse_unknown(given: dict[str, Any], path: str) -> None:
-    """A figure that no model knows is a slip of the pen, and would be left out silently."""
+    """An unknown figure is a typing error, and would otherwise be ignored silently."""
     others = {"name", "title", "sources", *_TABLES, "device.kind", "link.peers"}
     for section, entries in given.items():
         names = [f"{section}.{key}" for key in entries] if isinstance(entries, dict) else [section]

@@ -1,4 +1,4 @@
-"""Pictures: seconds by phase and speed-up over devices, predicted beside measured, the bandwidth of each memory."""
+"""Plots: seconds by phase and speed-up over devices, predicted beside measured, the bandwidth of each memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _figure(purpose: str, size: tuple[float, float]) -> Any:
 
 
 def _stack(axes: Any, stacks: Mapping[str, Sequence[float]]) -> None:
-    """Bars of parts that stand on each other, by name."""
+    """Stacked bars, by name."""
     bottom = [0.0] * max(map(len, stacks.values()), default=0)
     for name, heights in stacks.items():
         axes.bar(range(len(heights)), heights, bottom=bottom, label=name)
@@ -53,7 +53,7 @@ def scaling(
 def beside(
     names: Sequence[str], stacks: Mapping[str, Sequence[float]], measured: float, title: str, target: Any
 ) -> None:
-    """Draw predicted seconds by phase, for every candidate, beside what was measured, as figure 20 of Lux does."""
+    """Draw predicted seconds by phase of every candidate beside the measured ones, as figure 20 of Lux does."""
     figure = _figure("drawing an explanation", (7, 4))
     axes = figure.subplots()
     _stack(axes, stacks)
@@ -90,7 +90,7 @@ def memories(
 
 
 def _save(figure: Any, target: Any) -> None:
-    """Write a picture where it is wanted, whole or not at all."""
+    """Write a picture to a file, atomically."""
     path = Path(path_rule("target", target))
     if path.suffix not in _PICTURES:
         raise UsageError(

@@ -1,7 +1,7 @@
-"""The shape of a graph that is there: degrees counted, and what parts read of each other found in a sample.
+"""The shape of a loaded graph: its degrees counted, and what parts read of each other estimated from a sample.
 
-A sample of vertices is asked in how many ranges their arcs end, which sees what degrees alone cannot: that neighbours
-are near each other. What was found is kept with the graph, so a second plan asks nothing (Lux, section 6.2).
+For a sample of vertices it counts in how many ranges their arcs end, which shows what degrees alone cannot: locality of
+neighbours. The result is kept with the graph, so a second plan measures nothing (Lux, section 6.2).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def shape_of(graph: Any) -> Shape:
 
 
 def measure_shape(graph: Graph) -> Shape:
-    """The shape of a graph in memory; asked once."""
+    """The shape of a graph in memory; measured once."""
     if graph not in _KEPT:
         _KEPT[graph] = _measure(graph)
     return _KEPT[graph]
@@ -80,13 +80,13 @@ def _measure(graph: Graph) -> Shape:
 
 
 def _depth(graph: Graph, degrees: Any) -> float:
-    """Levels of a search from the vertex with most arcs, and half a level more, since others lie less well."""
+    """Levels of a search from the vertex with most arcs, plus half a level, since other sources are less central."""
     from arcflux.algorithms.bfs import bfs
 
     if not graph.arcs:
         return 0.0
     hub = graph.ids.to_ids(np.array([int(np.argmax(degrees))]))[0]
-    # On threads of this process, also where it is one of several ranks, of which only one may be asking.
+    # On threads of this process, also where it is one of several ranks: only one rank may be planning.
     alone: dict[str, Any] = {} if rank_and_size() is None else {"transport": "local", "parts": config.threads()}
     levels = float(max(1, int(bfs(graph, hub, **alone)["level"].max())))
     remember_depth(graph, levels + 1.0)

@@ -1,4 +1,4 @@
-"""A machine at several sizes: for each that is asked about, the plan of a run, and how it compares with one device."""
+"""A machine at several sizes: the plan of a run at each size, compared with one device."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _PHASES = ("load", "compute", "transfer", "overhead")
 
 @dataclass(frozen=True)
 class Row:
-    """What is predicted for one size: the plan, and how it compares with one device.
+    """The prediction for one size: the plan, compared with one device.
 
-    `cost` is what a run costs in dollars: by the hour, or as its share of three years of a machine that was bought.
+    `cost` is the cost of a run in dollars: by the hour, or as its share of three years of a bought machine.
     """
 
     nodes: int
@@ -56,17 +56,17 @@ class Row:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """Every way to run at this size, the one that would be taken first."""
+        """Every way to run at this size, the best first."""
         return self.plan.candidates
 
     @property
     def best(self) -> Candidate:
-        """The candidate that would be taken."""
+        """The best candidate."""
         return self.plan.chosen
 
     @property
     def efficiency(self) -> float:
-        """Speed-up for each device."""
+        """Speed-up per device."""
         return self.speedup / self.devices
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Row:
 class Scaling(Told):
     """Plans for one algorithm, graph and machine, a row for each size. Nothing in it was measured.
 
-    ways: of an application, all ways to do it and its parts, at the size of the best row.
+    ways: for an application, all ways to do it and its parts, at the size of the best row.
     """
 
     algorithm: str
@@ -106,7 +106,7 @@ class Scaling(Told):
 
     @property
     def best(self) -> Row:
-        """The row that takes the least time, of those that fit."""
+        """The fastest row, of those that fit."""
         return min(self.rows, key=lambda row: (not row.best.fits, row.best.seconds))
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _line(row: Row, traversal: bool) -> str:
 
 
 def _about(row: Row) -> list[str]:
-    """What the best row is made of, what else there was, and how it scales."""
+    """The phases of the best row, the other candidates, and how it scales."""
     best = row.best
     shares = {name: best.phases[name] / (best.seconds or 1.0) for name in _PHASES}
     phases = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.005)
@@ -187,7 +187,7 @@ def _about(row: Row) -> list[str]:
 
 
 def _reason(best: Candidate, others: Sequence[Candidate]) -> str:
-    """What the second is, and why it is not the first."""
+    """The second candidate, and why it is not the first."""
     if not others or not best.seconds > 0:
         return ""
     second = others[0]
@@ -201,7 +201,7 @@ def prepare_plan(
     algorithm: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None,
     parameters: Mapping[str, Any] | None = None, moves: str | None = None,
 ) -> Callable[[Any], Scaling]:  # fmt: skip
-    """Plans that lack their graph: what is wrong with the rest is told before one is loaded, which may take long.
+    """A function that plans for a graph; the other arguments are checked before a graph is loaded.
 
     `parameters` and `moves` are for applications of the HIVE study: numbers of the input, and how data moves.
     """
@@ -220,7 +220,7 @@ def prepare_plan(
 
     def made(graph: Any) -> Scaling:
         columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
-        # An application of the study is known by its operations and bytes alone.
+        # An application of the study has no other figures than its operations and bytes.
         work = Work(str(algorithm), 4, 8) if ways else work_of(algorithm, supersteps, columns)
         shape = shape_of(graph)
         rows = tuple(_row(machine, shape, ways, given, work, x, total) for x, total in sizes)
@@ -263,7 +263,7 @@ def _row(
 
 
 def _way(machine: Absent, shape: Shape, way: Application, given: Mapping[str, float], row: Row) -> str:
-    """A way to do an application in a line."""
+    """One line on a way to do an application."""
     own = {name: value for name, value in given.items() if name in way.parameters}
     one = machine.application(way, shape, Placement(0, row.devices, row.nodes), own)
     scaling = judge(way, given_by(shape, row.devices, **own))
@@ -273,7 +273,7 @@ def _way(machine: Absent, shape: Shape, way: Application, given: Mapping[str, fl
 
 
 def _over(value: float, seconds: float, otherwise: float) -> float:
-    """A rate; `otherwise` where nothing takes no time."""
+    """A rate; `otherwise` where the time is 0."""
     return value / seconds if seconds else otherwise
 
 
@@ -285,10 +285,10 @@ def _cost(profile: Profile, nodes: int, devices: int, seconds: float) -> float |
 
 
 def _sizes(profile: Profile, nodes: Any, devices: Any) -> list[tuple[int, int]]:
-    """Nodes and devices in all, for what was asked.
+    """Nodes and devices in all, for each size asked for.
 
-    Nodes alone have all their devices; devices alone fill nodes; of both, every way to spread so many devices evenly
-    over so many nodes that have them (Lux's x and y).
+    Given nodes, all their devices are used; given devices, they fill nodes; given both, every way to spread so many
+    devices evenly over so many nodes that have them (Lux's x and y).
     """
     if devices is None:
         return [(x, x * profile.devices) for x in whole_numbers("nodes", 1 if nodes is None else nodes)]
@@ -306,7 +306,7 @@ def _sizes(profile: Profile, nodes: Any, devices: Any) -> list[tuple[int, int]]:
 
 
 def whole_numbers(what: str, given: Any) -> list[int]:
-    """Counts as they are written: 4, "1..16", "16,25,36", or some of them.
+    """Counts as users write them: 4, "1..16", "16,25,36", or a list of them.
 
     Examples
     --------

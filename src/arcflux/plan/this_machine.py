@@ -1,10 +1,10 @@
-"""This machine: what is predicted of a run on it, what is chosen for one that was not told, and what is kept of it.
+"""This machine: predictions of runs on it, the choice of options that were left open, and the record of finished runs.
 
 Rates are those of the calibration. Where this machine was not measured, those of a small virtual machine stand in
-(usual.json, a calibration like any other): good enough to choose by, and every report that uses them says so.
-Runs that were kept (journal.py) say what those rates missed; of a program that was never calibrated, a few runs give
-rates of its own. What was asked for is never changed, and what is usual (all threads, the direction chosen in each
-superstep) only for something that should be clearly faster.
+(usual.json, a calibration like any other): good enough to choose by, and every report that uses them says so. Recorded
+runs (journal.py) correct those rates; for a program that was never calibrated, a few runs give rates of its own.
+Options that were given are never changed; the defaults (all threads, the direction chosen in each superstep) are
+changed only for a candidate that should be clearly faster.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from arcflux.result import Result
 
 __all__ = ["SWITCH_THRESHOLD", "WORKS", "Here", "Placement", "choose", "current", "make_plan", "program_work", "record"]
 
-# So many runs are needed to fit what was never calibrated, on so many graphs.
+# The runs, and the graphs, needed to fit a program that was never calibrated.
 _LEAST_RUNS, _LEAST_GRAPHS = 8, 3
 _MEMORY_PHASES = ("update", "compute", "load")
-# Something else than usual has to be predicted to take at most so much of the time.
+# A candidate other than the default has to be predicted to take at most this share of its time.
 SWITCH_THRESHOLD = 0.95
-# A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
-# if so many of all vertices sent.
+# A run of a program with a frontier is recorded if it visited at least this share of all arcs; where those are not
+# counted, if this share of all vertices sent.
 _REACHED, _SENT = 0.5, 0.25
-# Workers share everything, so that parts are threads.
+# Workers share memory, so parts are threads.
 _SHARED_MEMORY = ("", "shared")
-# Shorter runs have no frontier worth a look.
+# Shorter runs have no frontier curve worth recording.
 _LONG_ENOUGH = 1e-3
 
 
 @dataclass
 class Here:
-    """This machine: a calibration, whether that is of it (or usual), and the runs that were kept since."""
+    """This machine: a calibration (its own, or the usual one), and the runs recorded since."""
 
     calibration: Calibration
     measured: bool
@@ -54,16 +54,16 @@ class Here:
 
     @property
     def name(self) -> str:
-        """Its processor."""
+        """The name of its processor."""
         return str(self.calibration.machine["model"])
 
     @property
     def workers(self) -> int:
-        """How many threads the calibration is of."""
+        """The number of threads of the calibration."""
         return int(self.calibration.machine["threads"])
 
     def fit(self, work: Work, direction: str, threads: int) -> Fit | None:
-        """What is known of a program in a direction on exactly so many threads."""
+        """The fit of a program in a direction on exactly this number of threads."""
         name = work.run_key, direction, threads
         if name not in self._fits:
             self._fits[name] = self._made(work, direction, threads)
@@ -89,7 +89,7 @@ class Here:
         directions: Sequence[str] = (),
         supersteps: float | None = None,
     ) -> list[Candidate]:
-        """Every direction on every number of workers that something is known of; else a bound, from its bytes."""
+        """Every direction on every number of workers for which there are rates; else a bound, from its bytes."""
         sketch = graph if isinstance(graph, Sketch) else graph.sketch()
         found = [
             self._placed(one, work, graph, placement, workers)
@@ -106,7 +106,7 @@ class Here:
     def _candidate(
         self, work: Work, sketch: Sketch, direction: str, workers: int, supersteps: float | None
     ) -> Candidate | None:
-        """A direction on so many threads; between one and all of them, each term is a + b / threads."""
+        """A direction on a number of threads; between one and all of them, each term is a + b / threads."""
         own = self.fit(work, direction, workers)
         pair = [own] if own is not None else [self.fit(work, direction, count) for count in (1, self.workers)]
         if None in pair:
@@ -124,7 +124,7 @@ class Here:
         return Candidate(direction, phases, doubt, Placement(workers), steps, fit=best)
 
     def _bound(self, work: Work, sketch: Sketch, direction: str, workers: int) -> Candidate:
-        """What memory alone needs for the arcs and what they read; the truth is more, hence the range."""
+        """The time that memory alone needs for the arcs and the values they read; a run takes more, hence the range."""
         known = self.calibration
         steps = float(work.supersteps) or max(1.0, work.rounds * sketch.depth)
         visits = work.sweeps or steps
@@ -136,12 +136,12 @@ class Here:
         return Candidate(direction, phases, 9.0, Placement(workers), steps, at_least=True)
 
     def _placed(self, one: Candidate, work: Work, graph: Any, placement: Placement, workers: int) -> Candidate:
-        """The candidate where it is to run: on parts of several nodes, or on devices of unequal speed.
+        """The candidate in its placement: on parts of several nodes, or on devices of unequal speed.
 
-        Parts of one node are workers that share everything, so they are threads. Nodes send each value to those that
-        read it (Lux, equation 13), or reduce all of them (allreduce), and meet twice a superstep. On devices of unequal
-        speed a superstep takes as long as all of them need together, once the split follows their speeds: work over
-        the sum of speeds.
+        Parts of one node are workers that share memory, so they are threads. Nodes send each value to those that read
+        it (Lux, equation 13), or reduce all of them (allreduce), with two barriers per superstep. On devices of unequal
+        speed a superstep takes as long as all of them need together, once the split follows their speeds: work over the
+        sum of speeds.
         """
         if not placement.parts:
             return one
@@ -161,7 +161,7 @@ class Here:
 
 
 def _allreduce_bytes(size: float, placement: Placement) -> float:
-    """Bytes between nodes when all of them reduce an array of so many: each sends small ones whole, else its share."""
+    """Bytes between nodes when all of them reduce an array: small arrays go whole, of others each node's share."""
     from arcflux.transports.collectives import SMALL
 
     nodes = placement.nodes
@@ -172,11 +172,11 @@ def make_plan(
     work: Work, graph: Any, machine: Here, placement: Placement, directions: Sequence[str] = (),
     supersteps: float | None = None,
 ) -> Plan:  # fmt: skip
-    """The plan for a run: the usual candidate (the first direction, all threads), unless another is clearly faster."""
+    """The plan for a run: the default (the first direction, all threads), unless another is clearly faster."""
     every = predict(work, graph, machine, placement, directions=directions, supersteps=supersteps)
     first, most = (directions or work.measured)[0], placement.counts()[0]
     usual = next((one for one in every if one.direction == first and one.threads in (0, most)), every[0])
-    # Of those that are about as fast as the fastest, the one that is most like the usual one.
+    # Of the candidates about as fast as the fastest, the one most like the default.
     close = [one for one in every if SWITCH_THRESHOLD * one.seconds <= every[0].seconds]
     best = min(close, key=lambda one: (one.direction != usual.direction, -one.threads))
     ordered = (best, *(one for one in every if one is not best))
@@ -210,10 +210,10 @@ def choose(work: Work, graph: Graph, placement: Placement, directions: Sequence[
 
 
 def record(plan: Plan, graph: Graph, result: Result, *, keep: bool = True) -> Result:
-    """The result with its plan; the run is kept, if it was a whole one on threads (of ranks, by one of them)."""
+    """The result with its plan; the run is recorded if it was a complete one on threads (for ranks, by one of them)."""
     steps = len(result.history)
     if plan.placement.parts and result.exchange not in ("", plan.placement.exchange):
-        # Not every program can take every exchange: what was run is what is reported.
+        # Not every program supports every exchange: the plan names the one that was used.
         run = replace(plan.chosen, placement=replace(plan.placement, exchange=result.exchange))
         plan = replace(plan, candidates=(run, *plan.candidates[1:]))
     deeper = plan.work.early and steps > graph.kept.get("depth", 0.0)
@@ -232,7 +232,7 @@ def record(plan: Plan, graph: Graph, result: Result, *, keep: bool = True) -> Re
 
 
 def _whole(work: Work, graph: Graph, result: Result) -> bool:
-    """Whether a run tells what such runs take: of a search, that it was not over before it began."""
+    """Whether a run is typical: a search that ended at once is not."""
     if work.dense or not result.history:
         return True
     if not result.converged:
@@ -246,7 +246,7 @@ _current: tuple[tuple[Any, ...], tuple[Any, ...], Here] | None = None
 
 
 def current(*, fresh: bool = False) -> Here:
-    """This machine as it is known: read once in a process; with `fresh`, again if something was written since."""
+    """The current state of this machine: read once per process; with `fresh`, again if the files have changed."""
     global _current
     asked = os.environ.get("ARCFLUX_CACHE"), os.environ.get("ARCFLUX_THREADS")
     if _current is None or _current[0] != asked or (fresh and _current[1] != (calibration_time(), runs_written())):

@@ -1,7 +1,7 @@
-"""What algorithms declare to the planner: what they do to an edge and a vertex, how often, and how to run them.
+"""What algorithms declare to the planner: their work per edge and vertex, how often, and how to run them.
 
-Everything else in this room asks a :class:`Work`, never a name. An algorithm without an entry gets a bound: every arc
-once, and the bytes of its state. A vertex program is asked how large its messages and its state are.
+All other modules of this room ask a :class:`Work`, never a name. An algorithm without an entry gets a bound: every arc
+once, and the bytes of its state. For a vertex program, the sizes of its messages and its state are known.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Work:
 
     `value`: bytes of a vertex that others read (Lux's T_v); `arc`: bytes of an arc beside its end; `state`: bytes of a
     vertex in memory; `vertex`: bytes that a superstep reads and writes for each vertex; `operations`: elements read for
-    each visit of an arc beside its end. `supersteps`: how many, or 0 for as many as a search is deep, times `rounds`.
+    each visit of an arc beside its end. `supersteps`: their number, or 0 for the depth of a search times `rounds`.
     `sweeps`: visits of each arc in the whole run, or 0 for one in each superstep. `group`: the typical member of HIVE's
     three groups that it is like. `bound`: nothing better is known.
 
-    For this machine: `dense`: every vertex is active in every superstep; `term`: what else of a graph its time grows
-    with ("wedges", "squares"); `peak`: bytes of a vertex that a run takes beside the graph; `early`: pull stops at the
-    first message; `grid`: it runs on a grid of devices, too. `measured`: the directions that calibrate runs; `main`: on
-    large graphs, too; `call` and `options`: what it calls; `weighted`: it reads weights. `programs`: the vertex
-    programs whose runs are runs of it, and `relatives` those that are only like it. `like`: whose rates stand in where
-    nothing is known of it, and `key`: under which name its runs are kept, if those are not its own name.
+    For this machine: `dense`: every vertex is active in every superstep; `term`: the further figure of a graph that its
+    time grows with ("wedges", "squares"); `peak`: bytes per vertex of a run beside the graph; `early`: pull stops at
+    the first message; `grid`: it runs on a grid of devices, too. `measured`: the directions that calibrate runs;
+    `main`: on large graphs, too; `call` and `options`: the function and its options; `weighted`: it reads weights.
+    `programs`: the vertex programs whose runs are runs of it, and `relatives` those that are only similar. `like`: the
+    algorithm whose rates stand in where it has none, and `key`: the name of its recorded runs; by default its own name.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Work:
 
     @property
     def run_key(self) -> str:
-        """Under which name runs of it are kept."""
+        """The name of its recorded runs."""
         return self.key or self.name
 
 
@@ -92,7 +92,7 @@ _BOUND = "{} has no model: this is a lower bound, from the bytes of one visit of
 
 
 def _rows(name: str, term: str, **more: Any) -> Work:
-    """An algorithm that compares rows: of other machines no more is known than that it reads every arc once."""
+    """An algorithm that compares rows: for other machines the only figure is that it reads every arc once."""
     return Work(name, 4, 8, supersteps=1, bound=True, note=_BOUND.format(name), term=term, **more)
 
 
@@ -148,15 +148,15 @@ WORKS = {
 }  # fmt: skip
 _PROGRAMS = {name: (work, True) for work in WORKS.values() for name in work.programs}
 _PROGRAMS |= {name: (work, False) for work in WORKS.values() for name in work.relatives}
-# What stands for any other program, by whether every vertex is active in every superstep.
+# Stand-ins for any other program, by whether every vertex is active in every superstep.
 _STAND_IN = {True: WORKS["pagerank"], False: WORKS["min_label"]}
 
 
 @lru_cache(maxsize=256)
 def program_work(name: str, dense: bool, value: float) -> Work:
-    """The work of a vertex program that is run: that of an algorithm, or of something like one of them.
+    """The work of a vertex program: that of an algorithm, or of one with a similar kernel.
 
-    `value` are the bytes that an arc reads of its source, 0 if that is the number of the vertex alone.
+    `value` is the bytes that an arc reads of its source, 0 if that is its vertex number alone.
 
     Examples
     --------
@@ -211,9 +211,9 @@ def _by_name(algorithm: Any) -> Work:
 
 
 def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
-    """The work of a superstep of a vertex program in which every vertex is active; without a graph, weights are floats.
+    """The work of a superstep of a vertex program with every vertex active; without a graph, weights are floats.
 
-    What it reads and writes for each arc and vertex is what the kernel that pulls does on a GPU, by its account.
+    The bytes it reads and writes for each arc and vertex are those of the pulling kernel on a GPU, by its account.
     """
     import numpy as np
 
@@ -226,7 +226,7 @@ def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
     state = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())
     pulled = cost(lowered.unordered() if lowered.ordered else lowered, "pull_thread", columns)
     arc = pulled.edge_read - _INDEX - value
-    if lowered.around is not None:  # its loops stand in functions of their own
+    if lowered.around is not None:  # its loops are in functions of their own
         arc = sum(columns[name].itemsize for name in lowered.columns)
     vertex = pulled.vertex_read + pulled.vertex_written
     note = f"nothing is known of how {program.name} converges: this is one superstep in which every vertex is active"
