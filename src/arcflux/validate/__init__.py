@@ -1,12 +1,11 @@
 """Is this result right? Checks that name the rule a result breaks, and the vertices that break it.
 
 traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py). grid.py: :func:`grid_bfs`, by those of
-MapGraph as well, on parts. gap.py and recount.py: what else the
-GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
-:func:`ldbc`, by the match rules of LDBC Graphalytics. structure.py and chains.py: what is defined by what it must have,
-such as colours and forests. partitions.py, peeling.py, fixed_points.py, distances.py, replays.py: what else the library
-finds. walks.py: :func:`walks` and :func:`search`, by chi-square. flows.py: flows and cuts, by
-each other. Each returns a :class:`Report` (report.py).
+MapGraph as well, on parts. gap.py and recount.py: the other checks of the GAP suite, :func:`pagerank` and
+:func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py: :func:`ldbc`, by the match rules of LDBC
+Graphalytics. structure.py and chains.py: results defined by a property, such as colours and forests. partitions.py,
+peeling.py, fixed_points.py, distances.py, replays.py: the library's other algorithms. walks.py: :func:`walks` and
+:func:`search`, by chi-square. flows.py: flows against cuts. Each returns a :class:`Report` (report.py).
 
 Results are arrays in the order of vertex numbers; a report names vertices by the user's ids.
 

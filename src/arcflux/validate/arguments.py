@@ -1,7 +1,8 @@
-"""The arguments that checks share, brought into one form: arrays by vertex number, or an error that says what to do.
+"""The arguments shared by checks, converted to arrays by vertex number, or an error that says what to do.
 
-A vertex without a parent has NOBODY; one whose parent is not in the graph has a STRANGER. Inside, distances are float64
-and an unreached vertex is at infinity, for levels too: a breadth-first search is a shortest path with weights of 1.
+A vertex without a parent has NOBODY; one whose parent is not in the graph has a STRANGER. Internally distances are
+float64, with infinity for an unreached vertex, also for levels: a breadth-first search is a shortest path with weights
+of 1.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def wholes(name: str, given: Any, size: int) -> Array:
             expected="integers",
             remedy=f"{name}.astype('int64'), once every value is a whole number",
         )
-    # A number beyond int64 stays the largest there is, instead of turning negative.
+    # A number beyond int64 becomes the largest int64, instead of turning negative.
     return (np.minimum(values, _LARGEST) if values.dtype == np.uint64 else values).astype(np.int64)
 
 
@@ -78,7 +79,7 @@ def reals(name: str, given: Any, size: int) -> Array:
 
 
 def flags(name: str, given: Any, size: int) -> Array:
-    """`given` as bool[size]; 1 and 0 are taken for True and False.
+    """`given` as bool[size]; 1 and 0 count as True and False.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def _sized(name: str, given: Any, size: int) -> Array:
 
 
 def graph(name: str, given: Any) -> Any:
-    """The rule for an argument that is another graph."""
+    """Check an argument that is another graph."""
     if not hasattr(given, "out") or not hasattr(given, "arcs"):
         raise UsageError(f"{name} is {shown(given)}", expected="a graph")
     return given
@@ -167,7 +168,7 @@ def parents(graph: Graph, given: Any, numbers: bool) -> Array:
 
 
 def _nameless(values: Array) -> Array:
-    """Where an array of text has None."""
+    """A mask of the Nones in an array of text."""
     if values.dtype.kind in "UT":
         return np.zeros(len(values), bool)
     missing = np.fromiter((value is None for value in values), bool, len(values))
@@ -181,7 +182,7 @@ def _nameless(values: Array) -> Array:
 
 
 def weights(graph: Graph, name: str | None) -> Array | None:
-    """The edge column `name`, sure to hold finite numbers from 0 on; None when every edge counts 1."""
+    """The edge column `name`, checked to hold finite numbers from 0 on; None when every edge counts 1."""
     if name is None:
         return None
     if name not in graph.columns:
@@ -200,7 +201,7 @@ def weights(graph: Graph, name: str | None) -> Array | None:
 
 
 def lengths(graph: Graph, name: str | None) -> Array | None:
-    """As :func:`weights`, and a path through all vertices has a length that is a float: else it would not be found."""
+    """As :func:`weights`; also checks that a path through all vertices has a finite length."""
     column, most = weights(graph, name), max(1, graph.vertices - 1)
     if column is not None and not np.isfinite(float(column.max(initial=0)) * most):
         raise WeightError(
@@ -212,7 +213,7 @@ def lengths(graph: Graph, name: str | None) -> Array | None:
 
 
 def _other_weight(graph: Graph, name: str) -> str:
-    """What to say instead of a column that is not there: one that looks like it, or the only one of numbers."""
+    """A suggestion in place of a missing column: a similar name, or the only column of numbers."""
     near = get_close_matches(name, graph.columns, n=1) or (list(graph.columns) if len(graph.columns) == 1 else [])
     other = f"weight='{near[0]}', or " if near else ""
     return f"{other}weight=None when every edge counts 1"

@@ -1,8 +1,8 @@
 """Bridges and articulation points, checked by another algorithm: a decomposition into chains (Schmidt 2013).
 
-Every edge that is not in a tree of a depth-first search closes a chain: from its upper end down to the lower one, and
-up the tree until a vertex that has been on a chain. An edge on no chain is a bridge. A vertex is an articulation point
-when it has a bridge and another neighbour, or a chain that is a cycle begins there and is not the first of its tree.
+Every edge outside a depth-first search tree closes a chain: from its upper end down to the lower one, and up the tree
+to the first vertex already on a chain. An edge on no chain is a bridge. A vertex is an articulation point when it has a
+bridge and another neighbour, or a chain that is a cycle begins there and is not the first of its tree.
 """
 
 from __future__ import annotations

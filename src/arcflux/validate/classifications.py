@@ -1,4 +1,4 @@
-"""Classifications: distributions, and what belief propagation gives when every message is computed once more."""
+"""Classifications, checked to be distributions, and belief propagation, by computing every message again."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def classification(
     null_cost: float | None = None,
     tolerance: float = 1e-6,
 ) -> Report:
-    """Check that logarithms of probabilities are such: none above 0, and each column sums to 1.
+    """Check that logarithms of probabilities are valid: none above 0, and each column sums to 1.
 
-    With a `pattern`, and what :func:`arcflux.classify` took besides, all messages are computed once more, an edge of
-    the pattern at a time: no number may differ by more than `tolerance`. (The form of method="pnnl" is not.)
+    With a `pattern`, and the other arguments of :func:`arcflux.classify`, all messages are computed again, an edge of
+    the pattern at a time: no number may differ by more than `tolerance`. (Not checked for method="pnnl".)
 
     Examples
     --------

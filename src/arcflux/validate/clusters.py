@@ -1,4 +1,4 @@
-"""Are these local clusters? The conditions of optimality of their scores, and their conductance, found again."""
+"""Local clusters, checked by the conditions of optimality of their scores, and by computing their conductance again."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def local_clusters(
     graph: Graph, found: Any, *, alpha: float = 0.15, rho: float = 1e-6, method: str = "push",
     tol: float | None = None, weight: str | None = "weight",
 ) -> Report:  # fmt: skip
-    """Check what :func:`arcflux.local_clustering` found, by the same arguments.
+    """Check a result of :func:`arcflux.local_clustering`; the arguments are the same.
 
-    Scores of FISTA have to satisfy the conditions of optimality; those of pushes, with their residuals, are exactly
-    the PageRank of the seed: residuals follow from the scores, are from 0 to below rho times the degree, and no mass is
-    lost. Conductances are computed again.
+    Scores of FISTA have to satisfy the conditions of optimality; those of pushes, with their residuals, are exactly the
+    PageRank of the seed: residuals follow from the scores, lie between 0 and rho times the degree, and no mass is lost.
+    Conductances are computed again.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def local_clusters(
 
 
 def _residual(matrix: Any, degree: Array, seed: int, p: Array, alpha: float) -> Array:
-    """What pushes have left: r = s - (1 + alpha)/(2 alpha) p + (1 - alpha)/(2 alpha) A p / d."""
+    """The residuals of pushes: r = s - (1 + alpha)/(2 alpha) p + (1 - alpha)/(2 alpha) A p / d."""
     spread = matrix.T @ (p / np.where(degree > 0, degree, 1.0))
     rest: Array = -(1 + alpha) / (2 * alpha) * p + (1 - alpha) / (2 * alpha) * spread
     rest[seed] += 1.0
@@ -112,7 +112,7 @@ def _cut_error(matrix: Any, degree: Array, found: Any, k: int) -> float:
     inside[found.members[begin : begin + int(found.sizes[k])]] = 1.0
     volume = float(degree @ inside)
     smaller = min(volume, float(degree.sum()) - volume)
-    if not smaller > 1e-12 * float(degree.sum()):  # as much is rounding
+    if not smaller > 1e-12 * float(degree.sum()):  # rounding reaches that much
         return 0.0 if np.isinf(found.conductances[k]) else np.inf
     cut = float((1 - inside) @ (matrix @ inside))
     return abs(cut / smaller - float(found.conductances[k]))

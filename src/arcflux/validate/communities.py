@@ -30,20 +30,20 @@ def communities(
     connected: bool = False,
     tolerance: float = 1e-5,
 ) -> Report:
-    """Check communities: their modularity is as said, and moving a single vertex gains no more than `tolerance`.
+    """Check communities: their modularity is the given one, and moving a vertex gains at most `tolerance`.
 
     Parameters
     ----------
     community
         A label for each vertex.
     modularity
-        What it is said to be; None not to check it.
+        Their modularity; None not to check it.
     resolution, objective, weight
-        As for :func:`arcflux.leiden`; gains of "cpm" are parts of all weight, too.
+        As for :func:`arcflux.leiden`; gains of "cpm" are relative to all weight, too.
     connected
-        Whether the edges within a community have to connect it.
+        Whether each community has to be connected by its own edges.
     tolerance
-        What a move may gain.
+        The most that a move may gain.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def communities(
     column = graph.columns.get(weight) if weight is not None else None
     source, target, places = graph.edge_numbers()
     weights = np.ones(len(places)) if column is None else column[places].astype(np.float64)
-    exponent = int(np.frexp(weights.max(initial=0))[1])  # of a power of two that leaves sums finite
+    exponent = int(np.frexp(weights.max(initial=0))[1])  # scale by a power of two, so that sums stay finite
     weights = np.ldexp(weights, -exponent)
     ends = np.concatenate([source, target]).astype(np.int64), np.concatenate([target, source]).astype(np.int64)
     matrix = csr_array((np.concatenate([weights, weights]), ends), (n, n))  # a loop counts twice
@@ -89,7 +89,7 @@ def communities(
     )  # fmt: skip
     if connected:
         same = (labels[source] == labels[target]) & (weights > 0)
-        # Of indices of 64 bits, scipy 1.11 finds no components, without an error.
+        # With indices of 64 bits, scipy 1.11 finds no components and raises no error.
         links = csr_array(
             (np.ones(int(same.sum()), np.int8), (source[same].astype(np.int32), target[same].astype(np.int32))), (n, n)
         )
@@ -101,7 +101,7 @@ def communities(
 
 
 def _gains(matrix: Any, labels: Any, count: int, mass: Any, rate: float) -> Any:
-    """The most weight that each vertex gains by a move to another community, or to one of its own."""
+    """The largest gain of each vertex from a move to another community, or to one of its own."""
     from scipy.sparse import csr_array
 
     n = len(labels)
@@ -111,7 +111,7 @@ def _gains(matrix: Any, labels: Any, count: int, mass: Any, rate: float) -> Any:
     stay = -rate * mass * (total[labels] - mass) - loops
     own = towards.col == labels[towards.row]
     stay[towards.row[own]] += towards.data[own]
-    best = np.zeros(n)  # alone
+    best = np.zeros(n)  # a community of its own
     row, other = towards.row[~own], towards.col[~own]
     np.maximum.at(best, row, towards.data[~own] - rate * mass[row] * total[other])
     return best - stay

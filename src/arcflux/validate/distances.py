@@ -1,4 +1,4 @@
-"""What distances in edges say of a vertex: closeness, eccentricity, hops; by plain searches, or edge by edge."""
+"""Closeness, eccentricity and hops, which follow from distances in edges; by plain searches, or edge by edge."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["closeness", "eccentricity", "harmonic", "k_hop"]
 
 Array = NDArray[Any]
 
-# Vertices from which a search is made, and how many searches at once.
+# The number of vertices whose searches are compared, and of searches at once.
 _SAMPLE, _BLOCK = 256, 16
 
 
 @takes_graph
 @checked(centrality=None, wf_improved=flag)
 def closeness(graph: Graph, centrality: Any, wf_improved: bool = True, *, vertices: Any = None) -> Report:
-    """Check closeness centrality, by scipy's search from each of some vertices, against the edges.
+    """Check closeness centrality by scipy's search against the edges from each of some vertices.
 
-    `vertices`: the ids of those that are checked; without it all, or 256 that are drawn by a seed.
+    `vertices`: the ids of the vertices to check; by default all, or 256 drawn with a fixed seed.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def harmonic(graph: Graph, centrality: Any, *, vertices: Any = None) -> Report:
 @takes_graph
 @checked(eccentricity=None)
 def eccentricity(graph: Graph, eccentricity: Any, *, vertices: Any = None) -> Report:
-    """Check eccentricities as :func:`closeness` is, by searches along the edges; inf where some cannot be reached.
+    """Check eccentricities as :func:`closeness` does, by searches along edges; inf unless all vertices are reached.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _compared(name: str, graph: Graph, given: Any, vertices: Any, value: Any, ag
 @takes_graph
 @checked(sources=array, hops=None, k=wholes(0))
 def k_hop(graph: Graph, sources: Any, hops: Any, k: int = 2) -> Report:
-    """Check how many edges each vertex is away from the nearest source, up to `k`; -1 where that is more.
+    """Check each vertex's distance in edges to the nearest source, up to `k`; -1 beyond.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Hubs, Katz and eigenvector centrality, checked as ranks are: one more iteration moves them by next to nothing."""
+"""Hubs, Katz and eigenvector centrality, checked as ranks are: one more iteration changes next to nothing."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def katz(
     graph: Graph, centrality: Any, alpha: float = 0.1, beta: Any = 1.0, *, normalized: bool = True,
     weight: str | None = None, tolerance: float = 1e-4,
 ) -> Report:  # fmt: skip
-    """Check Katz centrality: each is beta and alpha times the sum of those that lead to it, give or take `tolerance`.
+    """Check Katz centrality: each is beta plus alpha times the sum over in-neighbours, up to `tolerance`.
 
-    `beta` is a number, or one for each vertex; `normalized`: the sum of squares is 1. What one more iteration moves in
-    all (the L1 norm) is compared with `tolerance` as it is without that.
+    `beta` is a number, or one for each vertex; `normalized`: the sum of squares is 1. The change of one more iteration
+    (the L1 norm), before normalization, is compared with `tolerance`.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def katz(
         square = float(given @ given)
         rules.append(Rule.overall("length", "the squares sum to 1", found=f"{square:.9g}",
                                   broken=bool(own.any()) and not abs(square - 1) <= 1e-9))  # fmt: skip
-        left = given - alpha * (matrix @ given)  # beta over the length before it was 1
+        left = given - alpha * (matrix @ given)  # beta over the length before normalization
         length = float(own @ own) / float(own @ left) if own @ left else 1.0
     values = given * length
     rules += _steady(graph, "centrality", values, lambda: alpha * (matrix @ values) + own, tolerance)
@@ -80,7 +80,7 @@ def katz(
 @takes_graph
 @checked(centrality=None, weight=maybe(text), tolerance=real)
 def eigenvector(graph: Graph, centrality: Any, *, weight: str | None = None, tolerance: float = 1e-4) -> Report:
-    """Check eigenvector centrality: its length is 1, and one more iteration moves it by at most `tolerance` in all.
+    """Check eigenvector centrality: its length is 1, and one more iteration changes it by at most `tolerance` in all.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def eigenvector(graph: Graph, centrality: Any, *, weight: str | None = None, tol
 
 
 def _matrix(graph: Graph, column: Array | None) -> Any:
-    """The adjacency as a sparse matrix of scipy's, parallel edges added up."""
+    """The adjacency as a scipy sparse matrix, parallel edges added up."""
     from scipy.sparse import csr_array
 
     offsets, neighbours = graph.out
@@ -118,9 +118,9 @@ def _shares(values: Array) -> Array:
 
 
 def _steady(graph: Graph, name: str, values: Array, again: Any, tolerance: float) -> tuple[Rule, Rule]:
-    """Whether values are finite numbers from 0 on, and what they become is by at most `tolerance` away, in all."""
+    """Whether values are finite numbers from 0 on, and one more iteration changes at most `tolerance` in all."""
     sane = np.isfinite(values)
-    with np.errstate(over="ignore", invalid="ignore"):  # of values that are none; the first rule finds them
+    with np.errstate(over="ignore", invalid="ignore"):  # for values that are not numbers; the first rule reports them
         moved = np.abs(again() - values)
     restless = np.empty(0, np.int64)
     if not float(moved.sum()) <= tolerance:

@@ -26,21 +26,21 @@ _ROUNDING = 1e-9
 def maximum_flow(
     graph: Graph, source: Any, sink: Any, capacity: str | None, value: float, side: Any, flow: Any = None
 ) -> Report:  # fmt: skip
-    """Check a maximum flow: no flow is larger than a cut, so one that is as large as a cut is a maximum one.
+    """Check a maximum flow: no flow is larger than any cut, so a flow as large as some cut is a maximum one.
 
     Parameters
     ----------
     source, sink
-        The ids of its ends.
+        The ids of its source and sink.
     capacity
         The edge column of capacities; None for 1 each.
     value
-        Of the flow.
+        The value of the flow.
     side
         1 for each vertex on the source's side of a cut, else 0.
     flow
-        Along each arc, in the order of ``graph.columns``, of an undirected edge negative on the arc against the flow;
-        None when only the cut is to be checked, which shows that no flow is larger.
+        Along each arc, in the order of ``graph.columns``, negative on an undirected edge's arc against the flow;
+        None to check only the cut, which shows that no flow is larger.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def maximum_flow(
     ends = [int(arguments.numbers_of(graph, [one])[0]) for one in (source, sink)]
     sides = arguments.wholes("side", side, graph.vertices)
     limits = np.ones(graph.arcs, np.int64) if capacity is None else graph.columns[capacity]
-    if limits.dtype.kind in "bu":  # whose numbers below 0 are large ones
+    if limits.dtype.kind in "bu":  # unsigned numbers: negation would wrap around
         limits = np.minimum(limits.astype(np.uint64), np.uint64(1 << 62)).astype(np.int64)
     exact = limits.dtype.kind != "f"
     offsets, neighbours = graph.out
@@ -73,10 +73,10 @@ def maximum_flow(
 
 
 def _unit(graph: Graph, ends: list[int], rows: Any, limits: Any) -> float:
-    """What rounding of all arcs may come to: flows of floats have 60 bits of the largest that source and sink allow."""
+    """A bound on the rounding of all arcs: flows of floats have 60 bits of the largest that the ends allow."""
     most = min(limits[rows == ends[0]].sum(), limits[graph.out.neighbours == ends[1]].sum())
     most = most if 0 < most < np.inf else limits[np.isfinite(limits)].sum()
-    return float(len(limits) * max(2.0**-59 * most, 2.0**-999))  # and no unit is smaller than 2^-1000
+    return float(len(limits) * max(2.0**-59 * most, 2.0**-999))  # no unit is smaller than 2^-1000
 
 
 def _flow_rules(

@@ -40,21 +40,21 @@ def pagerank(
     weight: str | None = None,
     personalization: Any = None,
 ) -> Report:
-    """Check a PageRank: one more iteration moves it by less than `tolerance` in all (the L1 norm).
+    """Check a PageRank: one more iteration changes it by less than `tolerance` in all (the L1 norm).
 
     Parameters
     ----------
     rank
         The rank of each vertex, in the order of vertex numbers.
     dangling
-        What became of the rank of vertices without out-edges: "redistribute" spread it as jumps are, and the ranks sum
-        to 1; "drop" lost it, as the GAP suite does, and they sum to at most 1.
+        The treatment of the rank of vertices without out-edges: "redistribute" spreads it like jumps, and the ranks sum
+        to 1; "drop" loses it, as the GAP suite does, and they sum to at most 1.
     weight
         The edge column in proportion to which a vertex hands out its rank; None for evenly.
     personalization
-        Where jumps lead: the share of each vertex, in the order of vertex numbers; None for evenly.
+        The targets of jumps: the share of each vertex, in the order of vertex numbers; None for evenly.
 
-    A parallel edge counts as often as it is there, and a self-loop hands rank back to its vertex.
+    Each of parallel edges counts, and a self-loop returns rank to its vertex.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def pagerank(
         home = arguments.reals("personalization", personalization, graph.vertices)
         if not (np.isfinite(home).all() and (home >= 0).all()):
             raise UsageError("personalization has a value that is no share", expected="finite numbers from 0 on")
-    with np.errstate(over="ignore", invalid="ignore"):  # of ranks that are none; the rules find them
+    with np.errstate(over="ignore", invalid="ignore"):  # for ranks that are not numbers; the rules report them
         moved = np.abs(_iterate(graph, ranks, damping, dangling, weight, home) - ranks)
         total, change = float(ranks.sum()), float(moved.sum())
     rules = (
@@ -126,11 +126,11 @@ def _sum_rule(total: float, tolerance: float, dangling: str, vertices: int) -> R
 
 
 def _iteration_rule(graph: Graph, rank: Array, moved: Array, change: float, tolerance: float) -> Rule:
-    """The vertices that moved more than their even share of the tolerance offend, those that moved most first."""
+    """The vertices that changed by more than an even share of the tolerance, largest change first."""
     sentence = f"one more iteration moves the ranks by at most {tolerance} in all"
     if change <= tolerance:
         return Rule("iteration", sentence)
-    restless = np.flatnonzero(~(moved <= tolerance / graph.vertices))  # NaN is restless, too
+    restless = np.flatnonzero(~(moved <= tolerance / graph.vertices))  # NaN is included
     restless = restless[np.argsort(-moved[restless], kind="stable")]
 
     def tell(v: int) -> Offence:

@@ -1,4 +1,4 @@
-"""Is a search on a grid of parts right? Graph500's rules, and those by which MapGraph's authors checked their own."""
+"""A search on a grid of parts, checked by Graph500's rules and by those of MapGraph's authors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def grid_bfs(
     """Check a breadth-first search as :func:`bfs` does, and then by MapGraph's rules, on the ranks of a grid.
 
     The rules (Fu et al., 2014, IV-C): predecessors lead to the source in fewer than |V| steps; an arc from the tree
-    leads to a vertex of the tree, at most one level down. Every rank looks at its own arcs and its own vertices.
+    leads to a vertex of the tree, at most one level down. Every rank checks its own arcs and its own vertices.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""The loops over all edges that the checks need, each the plainest that is fast enough.
+"""The loops over all edges that the checks need, each as plain as its speed allows.
 
-They share nothing with the algorithms they check. A loop over rows takes ``bounds: uint64[slices + 1]``, vertices that
-cut the rows into slices of about as many arcs, then ``offsets: uint64[vertices + 1]`` and ``neighbours:
+They share no code with the algorithms they check. A loop over rows takes ``bounds: uint64[slices + 1]``, vertices that
+cut the rows into slices of about equal numbers of arcs, then ``offsets: uint64[vertices + 1]`` and ``neighbours:
 uint32|uint64[arcs]``. Arcs that break a rule are counted in ``tally[slice, rule]``, and the places of the first ones
-are in ``first[slice, rule, :]``, so the first of all are found without a mark on every arc, in any order.
+are in ``first[slice, rule, :]``, so the first of all are found without a flag per arc, in any order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def relax(
     worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, weight: Any, distance: Any,
     parent: Any, tolerance: Any, tight: Any, joined: Any, tally: Any, first: Any,
 ) -> None:  # fmt: skip
-    """Hold every arc u -> v against the distances of its ends, and against the parent of v.
+    """Check every arc u -> v against the distances of its ends, and against the parent of v.
 
     ``tight[v]``: some arc from another vertex explains the distance of v. ``joined[v]``: 0 without an arc from the
     parent of v, 1 with one, 2 with one that explains the distance of v. Rules: FAR, v is farther than the arc allows;
@@ -56,7 +56,7 @@ def relax(
             here = distance[u]
             for i in range(offsets[u], offsets[u + np.uint64(1)]):
                 v = neighbours[i]
-                # Only the row of the parent writes joined[v], so workers never meet there.
+                # Only the row of the parent writes joined[v], so no two workers write it.
                 ours = parent[v] == np.int64(u)
                 if ours:
                     joined[v] = max(joined[v], np.uint8(1))
@@ -83,9 +83,10 @@ def tight_paths(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weight: Any, distance: Any, tolerance: Any,
     queue: Any, size: Any, reached: Any,
 ) -> None:  # fmt: skip
-    """Mark what tight arcs lead to from the first `size` vertices of the queue: one worker, one sweep.
+    """Mark the vertices that tight arcs reach from the first `size` vertices of the queue: one worker, one sweep.
 
-    queue: int64[vertices]. Where weights are 0, two wrong distances can explain each other; a path cannot lie.
+    queue: int64[vertices]. Where weights are 0, two wrong distances can explain each other; a path from a source
+    cannot.
     """
     if claim(control) != 0:
         return
@@ -107,7 +108,7 @@ def differ(
     worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, label: Any, once: Any,
     tally: Any, first: Any,
 ) -> None:  # fmt: skip
-    """Count the arcs whose ends have different labels; with `once`, only those that go up, for undirected graphs."""
+    """Count the arcs with different labels at their ends; with `once`, only from lower to higher numbers."""
     while True:
         part = claim(control)
         if part >= bounds.size - 1:
@@ -129,7 +130,7 @@ def _root(above: Any, v: Any) -> Any:
 
 @kernel
 def unite(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, above: Any) -> None:
-    """Union-find with path halving (Tarjan, van Leeuwen, 1984); above: int64[vertices] ends as the smallest member."""
+    """Union-find with path halving (Tarjan, van Leeuwen, 1984); above: int64[vertices] ends as smallest members."""
     if claim(control) != 0:
         return
     for u in range(above.size):
@@ -161,10 +162,10 @@ def pull(
 def triangles(
     worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, stamp: Any, corners: Any
 ) -> None:
-    """Count the triangles through each vertex, of arcs that all go up, from rows without repeats.
+    """Count the triangles through each vertex; all arcs go up, and rows have no repeats.
 
     ``corners[worker, v]`` is summed by the caller. stamp: uint64[workers, vertices], zero at first, marks the
-    neighbours of the lowest corner in hand.
+    neighbours of the current lowest corner.
     """
     one = np.uint64(1)
     mark, count = stamp[worker], corners[worker]
@@ -253,7 +254,7 @@ def search_in_depth(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, order: Any, met: Any, parent: Any,
     tree: Any, place: Any,
 ) -> None:  # fmt: skip
-    """Depth first from every vertex: the order of meeting, its inverse, parents, and the arc that led to each."""
+    """Search depth-first from every vertex: the order of discovery, its inverse, parents, and the arcs to them."""
     one = np.uint64(1)
     clock = 0
     for root in range(met.size):
@@ -311,7 +312,7 @@ def walk_chains(
 def join_sorted(
     worker: Any, workers: Any, control: Any, sources: Any, targets: Any, root: Any, joined: Any
 ) -> None:  # fmt: skip
-    """``joined[k]``: the k-th edge joins two trees that those before it leave apart."""
+    """``joined[k]``: the k-th edge joins two trees that the edges before it leave separate."""
     for k in range(sources.size):
         one, other = np.int64(sources[k]), np.int64(targets[k])
         while root[one] != one:
@@ -329,7 +330,7 @@ def peel(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, degree: Any, order: Any, place: Any,
     start: Any,
 ) -> None:  # fmt: skip
-    """Degrees become core numbers, vertex by vertex in an order that stays sorted (Batagelj, Zaversnik 2003).
+    """Turn degrees into core numbers, vertex by vertex in an order kept sorted (Batagelj, Zaversnik 2003).
 
     order: int64[vertices], by degree; place: its inverse; start: int64[largest degree + 1], where each degree begins.
     """

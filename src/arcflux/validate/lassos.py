@@ -1,4 +1,4 @@
-"""Fused lassos, checked by their certificate: a point of the dual problem whose value is as large."""
+"""Fused lassos, checked by their certificate: a dual point whose value is as large."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def fused_lasso(
 ) -> Report:
     """Check a solution of :func:`arcflux.fused_lasso` by the gap between its objective and that of a dual point.
 
-    No dual point has a larger value than the minimum, so that the gap bounds by how much a solution can be wrong:
-    |x - best|^2 is at most twice the gap.
+    No dual point has a larger value than the minimum, so the gap bounds the error of a solution: |x - best|^2 is at
+    most twice the gap.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Outputs held against reference outputs, by the match rules of LDBC Graphalytics.
+"""Outputs compared with reference outputs, by the match rules of LDBC Graphalytics.
 
 An output has a line "id value" for each vertex. BFS and CDLP match exactly, WCC up to the names of the components, and
 PR, LCC and SSSP when a value is within 0.0001 of the reference, relative to the reference.
@@ -105,7 +105,7 @@ def _values_rule(sentence: str, wrong: Array, ids: Array, got: Array, expected: 
 
 
 def _equivalence_rules(ids: Array, got: Array, expected: Array) -> list[Rule]:
-    """The partitions are the same when each label of one is seen with a single label of the other, both ways."""
+    """The partitions are the same when each label of one occurs with a single label of the other, both ways."""
     return [
         _partition_rule("merged", "vertices with one label have one in the reference", ids, got, expected),
         _partition_rule("split", "vertices with one label in the reference have one", ids, expected, got),
@@ -188,7 +188,7 @@ def read_ldbc_output(path: str | os.PathLike[str], algorithm: str = "") -> Outpu
 
 
 def _read_fast(path: str | os.PathLike[str], kind: type) -> Output | None:
-    """The lines by Arrow's parser; None when it does not take them, and the slow reader shall say why."""
+    """The lines by Arrow's parser; None when it rejects them, so that the slow reader reports why."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -230,7 +230,7 @@ def _read_lines(path: str | os.PathLike[str], kind: type) -> Output:
 
 
 def _parsed(text: str, kind: type) -> Any:
-    """A number; ValueError for what only Python takes for one, and for integers of more than 64 bits."""
+    """A number; ValueError for spellings that only Python accepts, and for integers of more than 64 bits."""
     value = kind(text)
     if "_" in text or not text.isascii() or (kind is int and not -(1 << 63) <= value < 1 << 63):
         raise ValueError

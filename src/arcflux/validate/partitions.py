@@ -71,8 +71,8 @@ def _same(graph: Graph, name: str, sentence: str, group: Array, label: Array, fo
 def biconnected_components(graph: Graph, component: Any) -> Report:
     """Check the biconnected components of an undirected graph: a label for each arc, -1 of a self-loop.
 
-    A graph in which every component has vertices of its own has to be connected by its components, none of which falls
-    apart without a vertex; and no cycle leads through several components: those and their vertices form a forest.
+    With a copy of each vertex for each of its components, every component has to be connected, and stay so without any
+    one vertex; and no cycle may pass through several components: components and their vertices form a forest.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def biconnected_components(graph: Graph, component: Any) -> Report:
     there = _ordered(sources[up], targets[up], given[up])
     torn = not np.array_equal(there, _ordered(targets[down], sources[down], given[down]))
     names, label = np.unique(there[2], return_inverse=True)
-    # A copy of each vertex for each component that it is in.
+    # A copy of each vertex for each of its components.
     members, copies = np.unique(np.stack([np.append(label, label), there[:2].reshape(-1)]), axis=1, return_inverse=True)
     ends = copies.reshape(2, -1)
     split = type(graph).from_edges(*ends, vertices=members.shape[1], directed=False)

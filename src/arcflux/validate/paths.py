@@ -1,4 +1,4 @@
-"""The rules of shortest paths, weighted or not: what :mod:`~arcflux.validate.traversal` checks a result by.
+"""The rules of shortest paths, weighted or not, which :mod:`~arcflux.validate.traversal` applies.
 
 An edge u -> v is *tight* when the distance of v is that of u plus the edge's weight: it explains the distance of v.
 """
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class Tree:
-    """Parents, and where they lead.
+    """Parents, and the depths that follow from them.
 
     parent: int64[vertices]; child: bool[vertices], vertices with a parent, less the roots; depth: float64[vertices],
     steps to a root, inf for a vertex that leads to none; lost: bool[vertices], children that lead to no root.
@@ -47,7 +47,7 @@ class Tree:
         self.lost = self.child & np.isinf(self.depth)
 
     def _depths(self, roots: Array) -> Array:
-        """Pointer jumping: after k rounds every vertex knows its ancestor 2^k steps up, and the steps to it."""
+        """Pointer jumping: after k rounds every vertex has its ancestor 2^k steps up, and the number of steps to it."""
         vertices = np.arange(len(self.parent))
         above = np.where(self.child & (self.parent != STRANGER), self.parent, vertices)
         steps = (above != vertices).astype(np.int64)
@@ -64,7 +64,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Words:
-    """How the rules are told: of levels, or of distances."""
+    """The wording of the rules: for levels, or for distances."""
 
     noun: str
     tree_edge: str
@@ -88,9 +88,9 @@ DISTANCES = Words(
 
 @dataclass(frozen=True)
 class Result:
-    """What is checked: distance: float64[vertices], inf where unreached; weight: number[arcs], None for 1 everywhere.
+    """The result to check: distance: float64[vertices], inf where unreached; weight: number[arcs], None for 1.
 
-    With `derived`, the distances are depths in the tree, so there is no use in comparing the two.
+    With `derived`, the distances are depths in the tree, so comparing the two is pointless.
     """
 
     graph: Graph
@@ -107,7 +107,7 @@ class Result:
         return arguments.user_id(self.graph, vertex)
 
     def at(self, vertex: int) -> str:
-        """Where a vertex is, in words."""
+        """The distance of a vertex, in words."""
         found = self.distance[vertex]
         return "unreached" if np.isinf(found) else f"{self.words.noun} {_number(found)}"
 
@@ -125,7 +125,7 @@ def _number(value: Any) -> str:
 
 
 def path_rules(result: Result) -> list[Rule]:
-    """Every rule but the range of the values, which depends on what the user gave."""
+    """Every rule but the range of the values, which depends on the user's argument."""
     import arcflux.validate.kernels as kernels
 
     size = result.graph.vertices
@@ -208,7 +208,7 @@ def _tree_edge_rule(result: Result, tree: Tree, joined: Array) -> Rule:
 
 
 def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
-    """Without a tree: a tight edge explains each distance, and such edges lead back to a source."""
+    """Without a tree: a tight edge explains each distance, and tight edges lead back to a source."""
     needed = np.isfinite(result.distance)
     needed[result.roots] = False
 
@@ -220,7 +220,7 @@ def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
 
     rules = [Rule.checked("in-edge", result.words.in_edge, np.flatnonzero(needed & ~tight), tell)]
     if result.weight is not None:
-        # Where the distance grows along every tight edge, they cannot go round in a circle: they start at a source.
+        # Where the distance grows along every tight edge, tight edges form no cycle: they start at a source.
         circular = needed & tight & ~_reachable(result, ~needed | ~tight) if flat else np.zeros(len(tight), bool)
         rules.append(
             Rule.checked(
@@ -234,7 +234,7 @@ def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
 
 
 def _reachable(result: Result, start: Array) -> Array:
-    """Where tight edges lead from the vertices marked in `start`: bool[vertices]."""
+    """The vertices that tight edges reach from those marked in `start`: bool[vertices]."""
     import arcflux.validate.kernels as kernels
 
     reached = start.copy()

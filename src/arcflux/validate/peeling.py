@@ -24,9 +24,9 @@ Array = NDArray[Any]
 @takes_graph
 @checked(core=None)
 def core_number(graph: Graph, core: Any) -> Report:
-    """Check core numbers by always removing a vertex with the fewest neighbours left (Batagelj, Zaversnik 2003).
+    """Check core numbers by removing a vertex with the fewest remaining neighbours (Batagelj, Zaversnik 2003).
 
-    Edges count in both directions, parallel ones as often as they are there, self-loops not at all.
+    Edges count in both directions, each of parallel edges counts, self-loops do not.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def core_number(graph: Graph, core: Any) -> Report:
 @takes_graph
 @checked(support=None)
 def edge_support(graph: Graph, support: Any) -> Report:
-    """Check in how many triangles each edge of an undirected graph is: a number for each arc, 0 of a self-loop.
+    """Check the number of triangles of each edge of an undirected graph: one for each arc, 0 for a self-loop.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def edge_support(graph: Graph, support: Any) -> Report:
 @takes_graph
 @checked(truss=None)
 def truss_number(graph: Graph, truss: Any) -> Report:
-    """Check the truss numbers of an undirected graph's edges, by peeling: one for each arc, 0 of a self-loop.
+    """Check the truss numbers of an undirected graph's edges, by peeling: one for each arc, 0 for a self-loop.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def truss_number(graph: Graph, truss: Any) -> Report:
 @takes_graph
 @checked(chosen=None, k=whole)
 def k_truss(graph: Graph, chosen: Any, k: int) -> Report:
-    """Check a k-truss: a flag for each arc. Every edge of it has k - 2 triangles in it, and no more could be added.
+    """Check a k-truss: a flag for each arc. Every edge of it is in k - 2 of its triangles, and no edge could be added.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def k_truss(graph: Graph, chosen: Any, k: int) -> Report:
 
 
 class _Edges:
-    """The edges of a graph as pairs of ends, each once, without self-loops, and the neighbours that are left."""
+    """The edges of a graph as pairs of ends, each once, without self-loops, and the remaining neighbours."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -128,9 +128,9 @@ class _Edges:
         return {(u, v): len(self.neighbours[u] & self.neighbours[v]) for u, v in set(self.arcs) if u != v}
 
     def peel(self, left: dict[tuple[int, int], int], k: int) -> list[tuple[int, int]]:
-        """Take out the edges that are in less than k - 2 triangles of what is left, one by one."""
+        """Remove the edges that are in fewer than k - 2 of the remaining triangles, one by one."""
         weak = [edge for edge, support in left.items() if support < k - 2]
-        for u, v in weak:  # which grows
+        for u, v in weak:  # grows during the loop
             del left[u, v]
             self.neighbours[u].discard(v)
             self.neighbours[v].discard(u)
@@ -142,7 +142,7 @@ class _Edges:
         return weak
 
     def rule(self, name: str, sentence: str, given: Array, right: dict[tuple[int, int], int]) -> Rule:
-        """Whether each arc has the number of its edge."""
+        """Whether each arc has its edge's number."""
         expected = np.array([right.get(edge, 0) for edge in self.arcs], np.int64)
 
         def tell(place: int) -> Offence:

@@ -1,4 +1,4 @@
-"""Are vertices where they should be? Every place is the spatial median of the places that it was made of."""
+"""Places of vertices: each is the spatial median of the places that it was computed from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 def median_error(places: Array, at: Array) -> float:
-    """By how much the points pull a place, beyond what those at the place can hold: 0 at a spatial median.
+    """The pull of the points on a place, less what the points at that place can hold: 0 at a spatial median.
 
     Examples
     --------
@@ -56,10 +56,10 @@ def _degrees(graph: Graph, name: str, given: Any) -> Array:
 def geolocation(
     graph: Graph, known: Any, places: Any, rounds: Any, *, tolerance: float = 1e-5, refined: bool = False
 ) -> Report:
-    """Check places (float[vertices, 2] in degrees) that :func:`arcflux.geolocate` gave, round by round.
+    """Check places (float[vertices, 2] in degrees) from :func:`arcflux.geolocate`, round by round.
 
-    Known places are as they were; a vertex was located in the first round after one of its neighbours; and it is where
-    the neighbours that had places before pull it by no more than `tolerance` (not checked of `refined` places).
+    Known places are unchanged; a vertex was located in the first round after one of its neighbours; and the neighbours
+    that had places before pull it by no more than `tolerance` (not checked for `refined` places).
 
     Examples
     --------

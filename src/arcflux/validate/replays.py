@@ -1,4 +1,4 @@
-"""Algorithms that are defined by their rounds, checked by doing these again with the plainest arrays."""
+"""Algorithms defined by their rounds, checked by repeating these with plain arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 @takes_graph
 @checked(label=None, rounds=wholes(1))
 def label_propagation(graph: Graph, label: Any, rounds: int = 10) -> Report:
-    """Check communities of LDBC's label propagation, which are the ids of vertices: those after so many rounds.
+    """Check communities of LDBC's label propagation, which are ids of vertices, after a number of rounds.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def label_propagation(graph: Graph, label: Any, rounds: int = 10) -> Report:
     False
     """
     given, ids, n = arguments.labels("label", label, graph.vertices), graph.ids.to_ids(), graph.vertices
-    order = np.argsort(ids, kind="stable")  # text by code points, which is by the bytes of UTF-8
+    order = np.argsort(ids, kind="stable")  # text by code points, the order of its UTF-8 bytes
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
     source, target, _ = graph.edge_numbers()
@@ -70,7 +70,7 @@ def collaborative_filtering(
     graph: Graph, factors: Any, rate: float, regularisation: float = 0.01, iterations: int = 50, seed: int = 1, *,
     weight: str = "weight", tolerance: float = 1e-3,
 ) -> Report:  # fmt: skip
-    """Check factors: those of gradient descent in double precision, from the same start, give or take `tolerance`.
+    """Check factors against gradient descent in double precision from the same start, up to `tolerance`.
 
     The arguments are those of :func:`arcflux.collaborative_filtering`. Each row may differ from the expected one by
     `tolerance` times the length of the longest row.
@@ -89,7 +89,7 @@ def collaborative_filtering(
     given, n = _rows(graph, "factors", factors), graph.vertices
     offsets, neighbours = graph.out
     if weight not in graph.columns:
-        arguments.weights(graph, weight)  # says what is there
+        arguments.weights(graph, weight)  # raises an error that lists the columns
     ratings = arguments.reals(weight, graph.columns[weight], graph.arcs)
     now = _first_factors(given.shape, ratings, seed)
     source = np.repeat(np.arange(n), np.diff(offsets).astype(np.int64))
@@ -101,7 +101,7 @@ def collaborative_filtering(
 
 
 def _first_factors(shape: tuple[int, ...], ratings: Array, seed: int) -> Array:
-    """Around the root of the mean rating, spread by the ratings' own deviation, by a hash of 32 bits."""
+    """Values around the root of the mean rating, spread by the ratings' own deviation, by a hash of 32 bits."""
     mean, deviation = (float(ratings.mean()), float(ratings.std())) if len(ratings) else (0.0, 0.0)
     x = (seed % (1 << 32) * 668265263 + np.arange(shape[0] * shape[1])) & 0xFFFFFFFF
     for _ in range(2):
@@ -118,7 +118,7 @@ def fast_random_projection(
     graph: Graph, embedding: Any, iteration_weights: Sequence[float] = (0.0, 1.0, 1.0),
     normalization_strength: float = 0.0, seed: int = 0, *, tolerance: float = 1e-9,
 ) -> Report:  # fmt: skip
-    """Check vectors of :func:`arcflux.fast_random_projection`, whose other arguments these are, by sparse matrices.
+    """Check vectors of :func:`arcflux.fast_random_projection`, by sparse matrices; its other arguments are the same.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def fast_random_projection(
     matrix = csr_array((np.ones(graph.arcs), neighbours.astype(np.int64), offsets.astype(np.int64)), (n, n)).T.tocsr()
     degree = np.maximum(1.0, graph.in_degrees.astype(np.float64))[:, None]
     number, column = np.indices(given.shape, np.uint64)
-    with np.errstate(all="ignore"):  # of words without a sign, which wrap around
+    with np.errstate(all="ignore"):  # unsigned words wrap around
         draws = define(lambda function: function).random_of(np.uint64(seed % (1 << 64)), number, np.uint64(0), column)
     near = np.where(draws < 1 / 6, 1.0, np.where(draws < 1 / 3, -1.0, 0.0)) * degree**normalization_strength * 3**0.5
     expected = np.zeros_like(given)
@@ -157,7 +157,7 @@ def _rows(graph: Graph, name: str, given: Any) -> Array:
 
 
 def _close(graph: Graph, what: str, given: Array, expected: Array, tolerance: float) -> Rule:
-    """Whether rows are the expected ones, but for `tolerance` times the longest of these."""
+    """Whether rows are the expected ones, up to `tolerance` times the longest of these."""
     if given.shape != expected.shape:
         raise UsageError(f"rows have {given.shape[1]} numbers", expected=f"{expected.shape[1]}")
     far = np.linalg.norm(given - expected, axis=1)

@@ -1,4 +1,4 @@
-"""What a check found: a :class:`Report` of rules, each passed or with the first vertices that break it."""
+"""The result of a check: a :class:`Report` of rules, each passed or with the first vertices that break it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from arcflux.errors import ValidationError
 
 __all__ = ["SHOWN", "Offence", "Report", "Rule", "ValidationError"]
 
-# How many of the vertices that break a rule are named.
+# How many of the vertices that break a rule are shown.
 SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Offence:
-    """A vertex (in the user's ids) that breaks a rule: what was found there, and what would have been right."""
+    """A vertex (in the user's ids) that breaks a rule: the value found, and the right one."""
 
     vertex: Any
     found: str
@@ -55,7 +55,7 @@ class Rule:
         count: int | None = None,
         unit: str = "vertices",
     ) -> Rule:
-        """A rule that `offenders` break; `tell` makes an :class:`Offence` of each that is shown.
+        """A rule broken by `offenders`; `tell` makes an :class:`Offence` of each that is shown.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Rule:
 
     @classmethod
     def overall(cls, name: str, sentence: str, found: str, broken: bool) -> Rule:
-        """A rule about the result as a whole, that no single vertex breaks; what was `found` is told when it fails.
+        """A rule about the result as a whole, which no single vertex breaks; `found` is shown when it fails.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class Rule:
         return self.count == 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule, ready for JSON."""
+        """The rule as a dict for JSON."""
         return {
             "name": self.name,
             "sentence": self.sentence,
@@ -131,7 +131,7 @@ class Report:
         return iter(self.rules)
 
     def __getitem__(self, name: str) -> Rule:
-        """The rule of a name; KeyError when it was not checked."""
+        """The rule with a name; KeyError when it was not checked."""
         for rule in self.rules:
             if rule.name == name:
                 return rule
@@ -139,7 +139,7 @@ class Report:
 
     @property
     def failures(self) -> tuple[Rule, ...]:
-        """The rules that are broken."""
+        """The broken rules."""
         return tuple(rule for rule in self.rules if not rule.passed)
 
     def raise_for_failure(self) -> None:
@@ -169,7 +169,7 @@ class Report:
         raise error
 
     def to_dict(self) -> dict[str, Any]:
-        """The report, ready for JSON."""
+        """The report as a dict for JSON."""
         return {"subject": self.subject, "ok": self.ok, "rules": [rule.to_dict() for rule in self.rules]}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Sets of vertices and edges, checked by what defines them: forests, independent sets, colours, orders."""
+"""Sets of vertices and edges, checked by their defining properties: forests, independent sets, colours, orders."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def independent_set(graph: Graph, inside: Any) -> Report:
 @takes_graph
 @checked(color=None)
 def coloring(graph: Graph, color: Any) -> Report:
-    """Check colours: integers from 0 on, of which no two neighbours have the same, and none could be smaller.
+    """Check colours: integers from 0 on, different between neighbours, and none could be smaller.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def coloring(graph: Graph, color: Any) -> Report:
 @takes_graph
 @checked(mate=None)
 def matching(graph: Graph, mate: Any) -> Report:
-    """Check a maximal matching: `mate` has the number of each vertex's mate, -1 of one without.
+    """Check a maximal matching: `mate` has the number of each vertex's mate, -1 for none.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def matching(graph: Graph, mate: Any) -> Report:
 @takes_graph
 @checked(position=None)
 def topological_order(graph: Graph, position: Any) -> Report:
-    """Check an order of vertices: each position once, and every edge leads to a later one.
+    """Check an order of vertices: each position occurs once, and every edge leads to a later one.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def topological_order(graph: Graph, position: Any) -> Report:
 def spanning_forest(graph: Graph, chosen: Any, weight: str | None = "weight", maximum: bool = False) -> Report:
     """Check a spanning forest of the least or most weight: a flag for each arc, in the order of `graph.columns`.
 
-    All such forests have the same weights, in their order; Kruskal's algorithm says which.
+    All such forests have the same sorted weights; Kruskal's algorithm gives them.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def spanning_forest(graph: Graph, chosen: Any, weight: str | None = "weight", ma
 
 
 def _apart(graph: Graph) -> tuple[Array, Array, Array]:
-    """Every edge once but self-loops: sources, targets, places; directions forgotten."""
+    """Every edge once without self-loops: sources, targets, places; directions ignored."""
     sources, targets, places = graph.edge_numbers()
     apart = sources != targets
     low, high = np.minimum(sources, targets)[apart], np.maximum(sources, targets)[apart]
@@ -202,8 +202,9 @@ def _apart(graph: Graph) -> tuple[Array, Array, Array]:
 def maximum_matching(graph: Graph, mate: Any, side: Any) -> Report:
     """Check a largest matching of a bipartite graph: pairs, and a vertex cover with as many vertices as it has edges.
 
-    `mate` has the number of each vertex's mate, -1 of one without; `side` is 0 or 1. What alternating paths reach from
-    free vertices of side 0 makes the cover (Konig 1931); no matching can have more edges than a cover has vertices.
+    `mate` has the number of each vertex's mate, -1 for none; `side` is 0 or 1. The vertices that alternating paths
+    reach from free vertices of side 0 give the cover (Konig 1931); no matching can have more edges than a cover has
+    vertices.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Running a kernel over all rows of a graph, and finding again the first arcs that it counted."""
+"""Run a kernel over all rows of a graph, and merge the first arcs that it counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLICES = 128
 
 
 class ArcTally:
-    """Arcs that break each of some rules: how many in each slice of the rows, and the places of the first ones.
+    """Arcs that break each of some rules: their number in each slice of the rows, and the places of the first ones.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class ArcTally:
         return found[:SHOWN]
 
     def rule(self, rule: int, name: str, sentence: str, tell: Callable[[int], Offence]) -> Rule:
-        """What was counted, as a rule of a report; `tell` makes an offence of an arc's place."""
+        """The count as a rule of a report; `tell` makes an offence of an arc's place."""
         return Rule.checked(name, sentence, self.places(rule), tell, count=self.count(rule), unit="edges")
 
 

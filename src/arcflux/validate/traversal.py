@@ -1,8 +1,8 @@
-"""Is this a breadth-first search, are these shortest paths? The rules of Graph500, for levels, distances and trees.
+"""Breadth-first searches and shortest paths, checked by the rules of Graph500 for levels, distances and trees.
 
-No search is repeated. Edges that exist and lead from a source to every reached vertex show that no distance is too
-small; no edge that is a shortcut shows that none is too large; together the distances are right. One sweep over the
-edges and some passes over the vertices decide that, whatever algorithm made the result.
+No search is repeated. If existing edges lead from a source to every reached vertex, no distance is too small; if no
+edge is a shortcut, none is too large; together the distances are right. One sweep over the edges and some passes over
+the vertices decide that, for the result of any algorithm.
 
 Graph500 benchmark specification, section "Validation": https://graph500.org/?page_id=12
 """
@@ -44,7 +44,7 @@ def bfs(graph: Graph, source: Any, level: Any = None, parent: Any = None, *, num
     numbers
         Parents are vertex numbers rather than ids. Needed when -1 is an id.
 
-    Directed graphs are searched along their edges. Self-loops and parallel edges change nothing.
+    Directed graphs are searched along their edges. Self-loops and parallel edges make no difference.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def sssp(
     distance
         The distance of each vertex, in the order of vertex numbers: 0 at a source, inf where none reaches.
     parent, numbers
-        As in :func:`bfs`. Without it, edges that explain the distances are looked for.
+        As in :func:`bfs`. Without it, the check looks for edges that explain the distances.
     weight
         The edge column to add up; None counts every edge as 1.
     tolerance

@@ -1,4 +1,4 @@
-"""Are these embeddings? A finite row for each vertex, of length 1 where that is promised, and as defined."""
+"""Embeddings: finite rows, of length 1 where that is promised, that agree with a sample computed again."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["embedding"]
 @takes_graph
 @checked(rows=array, unit=flag, sample=None)
 def embedding(graph: Graph, rows: Any, *, unit: bool = True, sample: tuple[Any, Any] | None = None) -> Report:
-    """Check embeddings: every number is finite, and rows have length 1 (`unit`; a row of zeros may be).
+    """Check embeddings: every number is finite, and rows have length 1 (`unit`; a row of zeros is allowed).
 
-    `sample`: the numbers of some vertices, and their rows as they were found in another way: they have to be those, but
-    for rounding in single precision (1e-4).
+    `sample`: the numbers of some vertices, and their rows computed in another way, which must agree up to rounding in
+    single precision (1e-4).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Are these random walks? Every step is an edge, ends are where nothing leads on, and choices are as likely as said."""
+"""Random walks: every step is an edge, no walk ends early, and choices have their probabilities."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["checked_rules", "chi_square", "search", "walks"]
 
 Array = NDArray[Any]
 
-# A result that happens by chance once in a billion is called wrong: standard deviations.
+# A result with a probability of one in a billion is called wrong: standard deviations.
 _STANDARD_DEVIATIONS = 6.0
-# Cells of a chi-square test that expect fewer are counted together; steps of node2vec that are looked at.
+# Cells of a chi-square test with smaller expectations are pooled; the number of node2vec steps that are sampled.
 _LEAST_EXPECTED = 5.0
 _SAMPLE = 4000
 
@@ -33,10 +33,10 @@ def walks(
     graph: Graph, rows: Any, *, p: float = 1.0, q: float = 1.0, weight: str | None = "weight", metapath: Any = None,
     types: Any = None, restart: float = 0.0,
 ) -> Report:  # fmt: skip
-    """Check random walks: `rows` are numbers of vertices, -1 behind the end of a walk.
+    """Check random walks: `rows` are numbers of vertices, -1 after the end of a walk.
 
-    The other arguments are those of :func:`arcflux.random_walks`. How likely the choices are is tested by chi-square:
-    over all edges, or with p and q by how often a sample of steps goes back, stays near, and leaves.
+    The other arguments are those of :func:`arcflux.random_walks`. The probabilities of choices are tested by
+    chi-square: over all edges, or with p and q by how often a sample of steps goes back, stays near, and leaves.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def walks(
 def checked_rules(
     graph: Graph, p: float, q: float, restart: float, types: Any, metapath: Any
 ) -> tuple[Array | None, Array | None]:
-    """The types of vertices and the metapath as arrays, or None, when all that walks go by makes sense."""
+    """The types of vertices and the metapath as arrays, or None; an error if the arguments make no sense."""
     for name, value in (("p", p), ("q", q)):
         if not (0 < value < np.inf and 1 / value < np.inf):
             raise UsageError(f"{name} is {value!r}", expected="a finite number above 0", remedy="1 makes no difference")
@@ -114,7 +114,7 @@ class _Steps:
 
 
 class _Arcs:
-    """The arcs of a graph by both ends, parallel ones as one with their weight together."""
+    """The arcs of a graph by both ends, parallel arcs as one with the sum of their weights."""
 
     def __init__(self, graph: Graph, weights: Array | None) -> None:
         offsets, neighbours = graph.out
@@ -129,7 +129,7 @@ class _Arcs:
         self.bounds = np.searchsorted(self.source, np.arange(self.size + 1))
 
     def positions(self, tail: Array, head: Array) -> tuple[Array, Array]:
-        """Where arcs are, and whether they are there at all."""
+        """The places of arcs, and whether they exist."""
         keys = tail * self.size + head
         at = np.minimum(np.searchsorted(self.keys, keys), max(0, len(self.keys) - 1))
         return at, (self.keys[at] == keys) if len(self.keys) else np.zeros(len(keys), bool)
@@ -162,7 +162,7 @@ def _types_rule(graph: Graph, kinds: Array, wrong: Array) -> Rule:
 
 
 def _ends_rule(graph: Graph, arcs: _Arcs, paths: Array, kinds: Array | None, metapath: Array | None) -> Rule:
-    """A walk ends early only where nothing leads on."""
+    """A walk ends early only at a vertex without a next step."""
     count = (paths >= 0).sum(axis=1)
     early = np.flatnonzero(count < paths.shape[1])
     last = paths[early, count[early] - 1]
@@ -177,9 +177,9 @@ def _ends_rule(graph: Graph, arcs: _Arcs, paths: Array, kinds: Array | None, met
 
 
 def chi_square(observed: Array, expected: Array, group: Array) -> float:
-    """How many standard deviations a chi-square statistic is above what is to be expected.
+    """How many standard deviations a chi-square statistic is above its expectation.
 
-    Cells that expect less than five are counted together within their group, whose counts add up to a known number.
+    Cells that expect less than five are pooled within their group, whose counts add up to a known number.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def _first_order(arcs: _Arcs, steps: _Steps) -> float:
 
 
 def _second_order(arcs: _Arcs, paths: Array, back: float, out: float) -> float:
-    """Of a sample of steps, how often they go back, stay near, and leave: the largest deviation of the three."""
+    """For a sample of steps, how often they go back, stay near, and leave: the largest deviation of the three."""
     there = np.argwhere(paths[:, 2:] >= 0)
     chosen = there[np.random.default_rng(0).permutation(len(there))[:_SAMPLE]]
     seen, mean, variance = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -230,9 +230,9 @@ def _second_order(arcs: _Arcs, paths: Array, back: float, out: float) -> float:
 @takes_graph
 @checked(rows=array, scores=array, mode=text)
 def search(graph: Graph, rows: Any, scores: Any, mode: str = "greedy") -> Report:
-    """Check a graph search: `rows` are numbers of vertices, -1 behind an end; `scores` has a number for each vertex.
+    """Check a graph search: `rows` are numbers of vertices, -1 after an end; `scores` has a number for each vertex.
 
-    Greedy walks are held against the best neighbours, found again; of others choices are tested by chi-square.
+    Greedy walks are compared with the best neighbours, computed again; for others choices are tested by chi-square.
 
     Examples
     --------
