@@ -40,7 +40,7 @@ def rank_and_size() -> tuple[int, int] | None:
     True
     """
     for rank, size in RANK_NAMES:
-        if os.environ.get(rank, "").isdecimal() and os.environ.get(size, "").isdecimal():
+        if rank in os.environ and os.environ[rank].isdecimal() and os.environ.get(size, "").isdecimal():
             return int(os.environ[rank]), int(os.environ[size])
     return None
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -31,11 +32,21 @@ class Terminal:
 
     def __init__(self, *, quiet: bool = False, bars: bool | None = None) -> None:
         self.quiet = quiet
-        self.columns = config.terminal_columns()
-        shown = sys.stderr.isatty() or self.columns is not None or _in_notebook()
-        self.bars = shown if bars is None else bars
+        self._bars = bars
         self._progress: Any = None
         self._rows: dict[int, Any] = {}
+
+    @cached_property
+    def columns(self) -> int | None:
+        """The width of the launcher's terminal, if this is a rank."""
+        return config.terminal_columns()
+
+    @cached_property
+    def bars(self) -> bool:
+        """Whether to draw bars: asked for, or there is a terminal or a notebook. Looked up when a task takes long."""
+        if self._bars is not None:
+            return self._bars
+        return sys.stderr.isatty() or self.columns is not None or _in_notebook()
 
     def __call__(self, event: trace.Event) -> None:
         """Hear an event of the trace."""
@@ -43,7 +54,7 @@ class Terminal:
             return
         if isinstance(event, trace.Note):
             self._write(event)
-        elif self.bars:
+        elif (event.seconds >= _PATIENCE or self._rows) and self.bars:
             self._draw(event)
 
     def _write(self, note: trace.Note) -> None:
@@ -69,7 +80,7 @@ class Terminal:
             return
         if row is None:
             if task.seconds < _PATIENCE:
-                return
+                return  # another task has a bar
             row = self._bar().add_task(task.name, total=task.total or None, unit=task.unit, work=task)
             self._rows[id(task)] = row
         self._progress.update(row, completed=task.done)

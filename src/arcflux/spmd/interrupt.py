@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# What `signal` wraps: to make an enum member of each handler takes it as long as a small search.
+import _signal  # type: ignore[import-not-found]
 import ctypes
 import signal
 import threading
@@ -26,6 +28,7 @@ __all__ = [
 
 Answer = TypeVar("Answer")
 _GLANCE = 0.05
+_SIGINT = int(signal.SIGINT)
 
 
 class CancelToken:
@@ -165,17 +168,17 @@ def held() -> Iterator[Callable[[], bool]]:
     Only where Python would raise KeyboardInterrupt: other threads never get one, and a handler of the user's (a
     debugger, a server) stays in place. A nested block shares the counter of the outer one.
     """
-    before = signal.getsignal(signal.SIGINT)
+    before = _signal.getsignal(_SIGINT)
     hold = before if isinstance(before, _Hold) else _Hold()
     main = threading.current_thread() is threading.main_thread()
     if not main or isinstance(before, _Hold) or before is not signal.default_int_handler:
         yield lambda: main and hold.presses > 0
         return
-    signal.signal(signal.SIGINT, hold)
+    _signal.signal(_SIGINT, hold)
     try:
         yield lambda: hold.presses > 0
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signal.signal(_SIGINT, signal.default_int_handler)
 
 
 class _Over(BaseException):
