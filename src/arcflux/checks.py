@@ -8,22 +8,25 @@ sense, a function says itself.
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from inspect import signature
+from numbers import Real
 from threading import TIMEOUT_MAX
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arcflux.errors import UsageError
 
 __all__ = [
-    "Rule", "array", "checked", "flag", "instance", "mapping", "maybe", "path", "real", "seconds", "seed", "shown",
-    "text", "unwelcome", "whole", "wholes",
+    "Rule", "array", "checked", "finite", "flag", "instance", "is_integer", "mapping", "maybe", "path", "real",
+    "real_array", "reals", "seconds", "seed", "shown", "text", "unwelcome", "whole", "wholes",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -75,6 +78,8 @@ def shown(value: Any) -> str:
         said = repr(value)
     except ValueError:  # an integer of more digits than Python prints
         said = "a huge number"
+    except Exception as error:
+        said = f"a {type(value).__name__} whose repr raises {type(error).__name__}"
     said = " ".join(said.split())
     return said if len(said) <= 60 else said[:57] + "..."
 
@@ -141,6 +146,26 @@ def real(name: str, value: Any) -> float:
     raise _refused(name, value, "a number")
 
 
+def reals(low: float) -> Rule:
+    """The rule for a number from `low` on, infinity included; NaN is none."""
+
+    def rule(name: str, value: Any) -> float:
+        found = real(name, value)
+        if not found >= low:
+            raise _refused(name, value, f"a number from {low:g} on")
+        return found
+
+    return rule
+
+
+def finite(name: str, value: Any) -> float:
+    """A number that is neither NaN nor infinite."""
+    found = real(name, value)
+    if not math.isfinite(found):
+        raise _refused(name, value, "a finite number")
+    return found
+
+
 def seconds(name: str, value: Any) -> float | None:
     """How long to wait: a number from 0 on, at most as long as a lock can wait; None and infinity mean for ever."""
     if value is None:
@@ -151,9 +176,14 @@ def seconds(name: str, value: Any) -> float | None:
     return found if found <= TIMEOUT_MAX else None
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of Python's or NumPy's, which counts spans of time among its own."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64)
+
+
 def flag(name: str, value: Any) -> bool:
     """True or False; 1 and 0 are taken for them."""
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+    if isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1)):
         return bool(value)
     raise _refused(name, value, "True or False")
 
@@ -186,7 +216,9 @@ def mapping(name: str, value: Any) -> Any:
 
 
 def array(name: str, value: Any) -> Any:
-    """What NumPy can make an array of: no lists of different lengths, no range beyond memory."""
+    """What NumPy can make an array of: no lists of different lengths, no range beyond memory, no masked values."""
+    if np.ma.is_masked(value):
+        raise _refused(name, value, "values that are all there: no masked ones", f"{name}.filled(...)")
     try:
         np.ndim(value)
     except ValueError:
@@ -194,6 +226,17 @@ def array(name: str, value: Any) -> Any:
     except MemoryError:
         raise _refused(name, value, "values that fit into memory") from None
     return value
+
+
+def real_array(name: str, value: Any, expected: str) -> NDArray[np.float64]:
+    """Numbers as float64: no text, dates or complex numbers, which NumPy would make some of."""
+    try:
+        found = np.asarray(array(name, value))
+        if found.dtype.kind in "biuf" or all(isinstance(each, Real) for each in found.ravel().tolist()):
+            return found.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise _refused(name, value, expected)
 
 
 def unwelcome(name: str, value: Any) -> Any:
@@ -243,6 +286,7 @@ RUNNING: Mapping[str, Rule] = {
     "direction": text,
     "exchange": text,
     "given": maybe(mapping),
+    "max_supersteps": maybe(wholes(0)),
     "partition": text,
     "parts": _parts,
     "progress": maybe(flag),

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from arcflux.checks import shown
+from arcflux.checks import is_integer, shown
 from arcflux.errors import ProgramError
 from arcflux.field_type import FieldType
 
@@ -104,7 +104,7 @@ def _fits(kind: FieldType, first: Any) -> bool:
     """Whether a number is one that a field can have."""
     if isinstance(first, (bool, np.bool_)):
         return kind.dtype.kind == "b"
-    if isinstance(first, (int, np.integer)):
+    if is_integer(first):
         if kind.dtype.kind == "b":
             return int(first) == 0
         return kind.dtype.kind == "f" or np.iinfo(kind.dtype).min <= int(first) <= np.iinfo(kind.dtype).max

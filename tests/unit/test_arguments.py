@@ -13,13 +13,14 @@ import pytest
 
 import arcflux as af
 from arcflux import algorithms, generate, trace, validate
-from arcflux.errors import ArcfluxError, ProgramError, SpaceError, UsageError
+from arcflux.errors import ArcfluxError, ProgramError, SpaceError, UsageError, WeightError
 
 HUGE = 1 << 63
 BAD: list[Any] = [
     None, "x", "", b"x", -1, 0, 1.5, math.nan, math.inf, -math.inf, HUGE, -HUGE - 1, 10**400, True, 1j,
     [], {}, (), [None], ["x"], [math.nan], [[1], [2, 3]], [HUGE], {"x": "y"}, {0: math.nan}, object(), print, int,
     np.array([1.5, math.nan]), np.zeros((2, 2)), np.array(None), np.int64(-1), np.float32("nan"),
+    np.timedelta64(1, "s"), np.datetime64("NaT"), np.ma.masked_array([0, 1, 1, 0, 1], [1, 0, 0, 0, 0]), range(10**18),
 ]  # fmt: skip
 # What native algorithms take of it.
 WHERE = ["threads", "parts", "partition", "transport", "ranks_per_node", "devices"]
@@ -244,6 +245,12 @@ def calls() -> dict[str, Call]:
         "spanning_forest": {**g, "chosen": [True] * 10}, "topological_order": {**g, "position": [0, 1, 2, 3, 4]},
     }  # fmt: skip
     made |= {f"validate.{name}": Call(getattr(validate, name), given) for name, given in right.items()}
+    for name in ("subgraph", "edge_subgraph", "to_scipy", "to_undirected", "has_edge", "neighbours", "__contains__"):
+        needed = {
+            "subgraph": {"vertices": [0]}, "edge_subgraph": {"chosen": [True] * 10},
+            "has_edge": {"source": 0, "target": 1}, "neighbours": {"vertex": 0},
+        }  # fmt: skip
+        made[f"Graph.{name}"] = Call(getattr(graph(), name), needed.get(name, {}))
     for name in ("__getitem__", "numbers", "to_numpy", "to_dict", "top", "save"):
         needed = {"__getitem__": {"field": "rank"}, "numbers": {"field": "rank"}, "save": {"path": "/nowhere/x.csv"}}
         made[f"Result.{name}"] = Call(getattr(result(), name), needed.get(name, {}))
@@ -279,6 +286,9 @@ NAMES = [
         "articulation_points", "bridges", "classification", "coloring", "communities", "fused_lasso", "graph_matching",
         "independent_set", "matching", "local_clusters",
         "projection", "k_truss", "maximum_flow", "maximum_matching", "spanning_forest", "topological_order",
+    )),
+    *(f"Graph.{name}" for name in (
+        "subgraph", "edge_subgraph", "to_scipy", "to_undirected", "has_edge", "neighbours", "__contains__",
     )),
     "Result.__getitem__", "Result.numbers", "Result.to_numpy", "Result.to_dict", "Result.top", "Result.save",
 ]  # fmt: skip
@@ -385,6 +395,93 @@ def test_a_span_of_time_is_no_number() -> None:
         af.pagerank(graph(), tol=np.timedelta64(3))
 
 
+BEYOND = range(10**15)
+FEW = {"graph": af.load("path:5")}
+MASKED = np.ma.masked_array([0, 1, 1, 0, 1], [1, 0, 0, 0, 0])
+NO_NUMBERS = [
+    "-1", np.datetime64("NaT"), np.timedelta64(1, "s"), 1j, np.zeros(5, complex), np.zeros(5, "M8[s]"), MASKED,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBERS, {0: [1]}, {0: "1"}], ids=lambda value: repr(value)[:24])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("pagerank", "personalization"), ("pagerank", "nstart"), ("hits", "nstart"), ("katz_centrality", "beta"),
+        ("katz_centrality", "nstart"), ("eigenvector_centrality", "nstart"), ("fast_random_projection",
+        "iteration_weights"),
+    ],
+)  # fmt: skip
+def test_what_numpy_would_make_a_number_of_is_none(name: str, argument: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=argument):
+        getattr(af, name)(graph(), **{argument: value})
+
+
+def test_masked_values_are_not_taken_for_what_is_under_the_mask() -> None:
+    for call in (
+        lambda: af.k_hop(graph(), MASKED), lambda: af.conductance(graph(), MASKED), lambda: af.estimate(
+            "bfs", graph(), parts=5, speeds=MASKED), lambda: algorithms.predict(factors(), MASKED, [8] * 5),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="masked"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("hits", {"tol": -1}, "from 0 on"), ("hits", {"tol": math.nan}, "from 0 on"),
+        ("katz_centrality", {"tol": math.nan}, "from 0 on"), ("eigenvector_centrality", {"tol": -1e-9}, "from 0 on"),
+        ("katz_centrality", {"alpha": math.inf}, "finite"), ("bfs", {"source": 0, "partition": "grdi"}, "did you mean"),
+        ("estimate", {"algorithm": "bfs", "parts": 2, "speeds": range(10**18)}, "for each part"),
+        ("node2vec", {"dimensions": 2, "walk_length": 3, "negative": 1 << 31}, "at most 1000"),
+        ("match_graphs", {"other": FEW["graph"], "seeds": BEYOND}, "fit into memory"),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_run_can_reach_are_refused(name: str, given: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        getattr(af, name)(graph=graph(), **given)
+
+
+@pytest.mark.parametrize("given", [{"rate": -1.0}, {"regularisation": -0.1}, {"rate": math.nan}])
+def test_factors_do_not_climb(given: dict[str, Any]) -> None:
+    """With a rate below 0 the error grew, and the result was marked as converged."""
+    with pytest.raises(UsageError, match="from 0 on"):
+        af.collaborative_filtering(ratings(), **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("katz_centrality", {"beta": 1e308}), ("katz_centrality", {"alpha": 1e308}),
+        ("fast_random_projection", {"iteration_weights": [1.7e308] * 4}),
+    ],
+)  # fmt: skip
+def test_sums_that_are_no_floats_have_not_converged(name: str, given: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match="before it converged"):
+        result = getattr(af, name)(graph(), **given)
+    assert not result.converged
+
+
+def test_large_first_values_lead_to_the_same_vector() -> None:
+    """Their sum is no float, and the vector was all zeros, marked as converged."""
+    usual = af.eigenvector_centrality(graph())["centrality"]
+    for first in (1e308, [1e308] * 5, dict.fromkeys(range(5), 1e308)):
+        np.testing.assert_allclose(af.eigenvector_centrality(graph(), nstart=first)["centrality"], usual)
+
+
+def test_a_column_that_is_not_there_is_no_matrix_of_ones() -> None:
+    with pytest.raises(WeightError, match=r"(?s)no edge column 'wieght'.*weight"):
+        graph().to_scipy("wieght")
+    assert af.load("path:3").to_scipy().dtype == np.bool_  # without weights, as ever
+
+
+def test_what_is_undirected_refuses_what_is_directed_refuses() -> None:
+    for bad in ({"reciprocal": "x"}, {"deduplicate": 5}):
+        for one in (graph(), af.Graph.from_edges([0], [1])):
+            with pytest.raises(ArcfluxError, match=next(iter(bad))):
+                one.to_undirected(**bad)
+
+
 @pytest.mark.parametrize("name", ["graph.save", "parts.save", "load_parts", "Checkpoint"])
 @pytest.mark.parametrize(("bad", "why"), [("a\0b", "no character is 0"), ("\ud800.csv", "half of a surrogate pair")])
 def test_a_path_that_no_file_can_have_is_refused(name: str, bad: str, why: str) -> None:
@@ -408,10 +505,6 @@ def test_arcs_of_vertices_that_are_not_there_are_at_no_part(ends: Any) -> None:
 
 def test_a_graph_equals_nothing_else() -> None:
     assert not any(af.load("path:2").equals(bad) for bad in BAD)
-
-
-BEYOND = range(10**15)
-FEW = {"graph": af.load("path:5")}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.algorithms.bfs import bfs
-from arcflux.checks import array, checked, instance, maybe, real, text, wholes
+from arcflux.checks import array, checked, instance, maybe, reals, text, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
 from arcflux.errors import GraphError, UsageError
@@ -63,7 +63,9 @@ class CollaborativeFiltering:
         return v.error / g.arcs
 
 
-@graph_call(factors=wholes(1), rate=maybe(real), regularisation=real, iterations=wholes(0), seed=any_seed, weight=text)
+@graph_call(
+    factors=wholes(1), rate=maybe(reals(0)), regularisation=reals(0), iterations=wholes(0), seed=any_seed, weight=text
+)
 def collaborative_filtering(
     graph: Graph,
     factors: int = 8,

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 import arcflux as af
 from arcflux.algorithms.katz import start_values
 from arcflux.algorithms.surfer import weighed
-from arcflux.checks import real, unwelcome, wholes
+from arcflux.checks import reals, unwelcome, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.front import warn_unless_converged
 from arcflux.errors import UsageError
@@ -79,7 +81,7 @@ class WeightedEigenvector(Eigenvector):
             return True
 
 
-@graph_call(max_iter=wholes(1), tol=real, nstart=None, given=unwelcome)
+@graph_call(max_iter=wholes(1), tol=reals(0), nstart=None, given=unwelcome)
 def eigenvector_centrality(
     graph: Graph,
     max_iter: int = 100,
@@ -104,6 +106,7 @@ def eigenvector_centrality(
     [0.707, 0.354, 0.354, 0.354, 0.354]
     """
     first = start_values(graph, "nstart", nstart, 1.0)
+    first = first / max(1.0, float(np.abs(first).max(initial=0.0)))  # or the sum may be infinite
     if graph.vertices and not first.sum():
         raise UsageError("the values of nstart sum to 0", expected="numbers that do not")
     first = first / first.sum() if graph.vertices else first

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
+from arcflux.algorithms.katz import unconverged_if_infinite
 from arcflux.checks import array, real, unwelcome, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
@@ -83,6 +84,7 @@ def fast_random_projection(
     given = {"strength": normalization_strength, "iterations": len(weights), "weights": padded, "seed": seed}
     made = af.run(FastRP, graph, k=dimension, **given, **options)
     result = replace(made, name="fast_random_projection", values={"embedding": made.values["embedding"]})
+    result = unconverged_if_infinite(result)
     return result.checked_by(
         lambda found: af.validate.fast_random_projection(
             graph, found["embedding"], weights.tolist(), normalization_strength, seed

@@ -10,7 +10,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux.algorithms.katz import start_values
-from arcflux.checks import flag, real, unwelcome, wholes
+from arcflux.checks import flag, reals, unwelcome, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.front import warn_unless_converged
 from arcflux.errors import UsageError
@@ -79,7 +79,7 @@ class HITS:
         return True
 
 
-@graph_call(max_iter=wholes(1), tol=real, nstart=None, normalized=flag, given=unwelcome)
+@graph_call(max_iter=wholes(1), tol=reals(0), nstart=None, normalized=flag, given=unwelcome)
 def hits(
     graph: Graph,
     max_iter: int = 100,

@@ -10,8 +10,9 @@ import numpy as np
 
 import arcflux as af
 from arcflux.algorithms.surfer import weighed
-from arcflux.checks import flag, real, shown, unwelcome, wholes
+from arcflux.checks import finite, flag, real_array, reals, shown, unwelcome, wholes
 from arcflux.engine.call import graph_call
+from arcflux.engine.front import warn_unless_converged
 from arcflux.errors import ArcfluxError, UsageError
 from arcflux.graph import Graph
 from arcflux.graph.ids import by_id
@@ -53,7 +54,7 @@ class WeightedKatz(Katz):
         v.centrality += u.centrality * edge.weight
 
 
-@graph_call(alpha=real, beta=None, max_iter=wholes(0), tol=real, nstart=None, normalized=flag, given=unwelcome)
+@graph_call(alpha=finite, beta=None, max_iter=wholes(0), tol=reals(0), nstart=None, normalized=flag, given=unwelcome)
 def katz_centrality(
     graph: Graph,
     alpha: float = 0.1,
@@ -95,33 +96,43 @@ def katz_centrality(
     length = float(np.linalg.norm(found)) if normalized else 1.0
     if 0 < length < np.inf:  # sums that grew for ever stay as they are: the result has not converged
         found = found / length
+    made = unconverged_if_infinite(replace(result, graph=graph, values={"centrality": found}))
     reached = max(10 * max(n * tol, result.residual), 1e-9 * float(np.abs(found).sum() * length))
-    return replace(result, graph=graph, values={"centrality": found}).checked_by(
-        lambda made: af.validate.katz(
-            graph, made["centrality"], alpha, given["beta"], normalized=normalized,
+    return made.checked_by(
+        lambda one: af.validate.katz(
+            graph, one["centrality"], alpha, given["beta"], normalized=normalized,
             weight=None if choosing is None else weight, tolerance=reached,
         )
     )  # fmt: skip
+
+
+def unconverged_if_infinite(result: af.Result) -> af.Result:
+    """The result of sums; with one that is no float any more it has not converged, and says so."""
+    if not result.converged or all(np.isfinite(values).all() for values in result.values.values()):
+        return result
+    made = replace(result, converged=False)
+    warn_unless_converged(made)
+    return made
 
 
 def start_values(graph: Graph, name: str, values: Any, otherwise: float) -> Any:
     """A number for each vertex: of a mapping by id, others being 0; of an array in order; one for all."""
     known = by_id(otherwise if values is None else values)
     found = np.zeros(graph.vertices)
+    expected = f"a number for each id, such as {{7: 1.0}}, or {graph.vertices:,} numbers"
     try:
         if isinstance(known, Mapping):
-            numbers = np.asarray(list(known.values()), np.float64)
+            numbers = real_array(name, list(known.values()), expected)
+            if numbers.ndim != 1:
+                raise ValueError
             if known:
                 found[graph.ids.to_numbers(list(known))] = numbers
         else:
-            found[:] = np.broadcast_to(np.asarray(known, np.float64), (graph.vertices,))
-    except (TypeError, ValueError, OverflowError) as error:
+            found[:] = np.broadcast_to(real_array(name, known, expected), (graph.vertices,))
+    except ValueError as error:
         if isinstance(error, ArcfluxError):
             raise
-        raise UsageError(
-            f"{name} is {shown(values)}",
-            expected=f"a number for each id, such as {{7: 1.0}}, or {graph.vertices:,} numbers",
-        ) from None
+        raise UsageError(f"{name} is {shown(values)}", expected=expected) from None
     if not np.isfinite(found).all():
         raise UsageError(f"{name} has a number that is none, or infinite", expected="finite numbers")
     return found

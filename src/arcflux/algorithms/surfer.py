@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import real_array
 from arcflux.errors import UsageError, WeightError
 from arcflux.graph import Graph
 from arcflux.graph.ids import by_id
@@ -186,8 +187,8 @@ def shares(graph: Graph, given: Any, name: str) -> Array:
     wrong = UsageError(f"{name} cannot be made into shares", expected="weights of vertices, not negative, not all 0")
     numbers = graph.ids.to_numbers(list(given)) if isinstance(given, Mapping) and given else None
     try:
-        found = np.array(list(given.values()) if isinstance(given, Mapping) else given, np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
+        found = real_array(name, list(given.values()) if isinstance(given, Mapping) else given, wrong.expected)
+    except UsageError as error:
         raise wrong from error
     if numbers is not None:
         if found.shape != numbers.shape:

@@ -17,7 +17,7 @@ __all__ = ["numbers_of_vertices"]
 def numbers_of_vertices(name: str, given: Any, vertices: int, columns: int | None = 1) -> NDArray[np.float64]:
     """Finite numbers for each vertex: float64[vertices], or with columns None float64[vertices, any].
 
-    A path is that of a .npy file, or of text with a line for each vertex.
+    A path is that of a .npy file, or of text with a line for each vertex; as on the command line, it may begin with @.
 
     Examples
     --------
@@ -46,9 +46,12 @@ def numbers_of_vertices(name: str, given: Any, vertices: int, columns: int | Non
 
 
 def _read(name: str, path: Any) -> NDArray[Any]:
+    if str(path).startswith("@") and not os.path.exists(path):
+        path = str(path)[1:]
     try:
         if str(path).endswith(".npy"):
             return read_npy(path)
         return np.loadtxt(path, ndmin=1)
     except (OSError, ValueError) as error:
-        raise FormatError(f"{name}: {error}", path=path, expected="a .npy file, or text with a row a line") from error
+        why = "no such file" if isinstance(error, FileNotFoundError) else str(error)
+        raise FormatError(f"{name}: {why}", path=path, expected="a .npy file, or text with a row a line") from error

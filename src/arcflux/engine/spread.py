@@ -55,6 +55,10 @@ class Spread:
 
     def checked(self) -> Spread:
         """The same options, checked."""
+        if self.partition not in USUAL:
+            from arcflux.partition import check_split
+
+            check_split(1, self.partition)
         if self.exchange != "auto":
             from arcflux.engine.exchange.model import EXCHANGES
 

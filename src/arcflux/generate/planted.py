@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import shown
+from arcflux.checks import array, shown
 from arcflux.errors import UsageError
 from arcflux.generate.arguments import Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
@@ -94,7 +94,7 @@ def stochastic_block_model(
     [3, 1, 1, 1]
     """
     try:
-        many = [integer("sizes", size) for size in sizes]
+        many = [integer("sizes", size) for size in array("sizes", sizes)]
     except TypeError:
         raise UsageError(f"sizes is {shown(sizes)}", expected="a size for each block, such as [10, 20]") from None
     try:

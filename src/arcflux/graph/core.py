@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import checked, flag, mapping, maybe, shown, text
+from arcflux.checks import array, checked, flag, mapping, maybe, shown, text
 from arcflux.doorways import enter
-from arcflux.errors import GraphError, IdError, UsageError
+from arcflux.errors import ArcfluxError, GraphError, IdError, UsageError
 from arcflux.graph.columns import Columns
 from arcflux.graph.edges import Edges, Options, checked_columns
 from arcflux.graph.ids import Ids, RangeIds, as_ids
@@ -396,7 +396,8 @@ class Graph:
         >>> g.to_undirected().edges, g.to_undirected(reciprocal=True).edges
         (2, 1)
         """
-        return enter("graph.subgraphs").undirected(self, reciprocal, deduplicate) if self.directed else self
+        made: Graph = enter("graph.subgraphs").undirected(self, reciprocal, deduplicate)
+        return made
 
     def subgraph(self, vertices: Any) -> Graph:
         """The graph of some vertices, given by their ids, and all edges among them; ids and columns stay.
@@ -481,7 +482,7 @@ class Graph:
         """Whether there is a vertex of this id."""
         try:
             return np.ndim(vertex) == 0 and bool(self.ids.find(np.atleast_1d(np.asarray(vertex)))[0] >= 0)
-        except (TypeError, ValueError, OverflowError, IndexError):
+        except (TypeError, ValueError, OverflowError, IndexError, MemoryError):
             return False
 
     def degree(self, vertex: Any) -> int:
@@ -527,10 +528,12 @@ class Graph:
     def _numbers(self, vertices: Any) -> Array:
         """The numbers of vertices, given by their ids; of none, too."""
         try:
-            listed = vertices if np.ndim(vertices) else list(vertices)
-        except (TypeError, ValueError):
+            listed = vertices if np.ndim(array("vertices", vertices)) else list(vertices)
+            return self.ids.to_numbers(listed) if len(listed) else np.empty(0, np.int64)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ArcfluxError):
+                raise
             raise IdError(f"vertices is {shown(vertices)}", expected="a list of ids") from None
-        return self.ids.to_numbers(listed) if len(listed) else np.empty(0, np.int64)
 
     def _row(self, vertex: Any) -> Array:
         """The numbers of the out-neighbours of a vertex, given by its id."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import is_integer
 from arcflux.errors import IdError
 from arcflux.graph.edges import Edges
 from arcflux.graph.ids import Ids, IntegerIds, RangeIds, TextIds, as_ids, is_text
@@ -43,7 +44,7 @@ def number(edges: Edges, vertices: int | range | Array | None, threads: int | No
     text = is_text(edges.source) or is_text(edges.target)
     if isinstance(vertices, range) and vertices.step == 1 and not text:
         return _by_range(edges, vertices.start, max(vertices.start, vertices.stop)), True
-    if vertices is not None and not isinstance(vertices, (int, np.integer)):
+    if vertices is not None and not is_integer(vertices):
         if isinstance(vertices, range):
             afford(16 * len(vertices), f"a list of {len(vertices):,} vertices")
         listed = as_ids(vertices)

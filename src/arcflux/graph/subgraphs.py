@@ -55,6 +55,9 @@ def undirected(graph: Graph, reciprocal: bool, deduplicate: str | None) -> Graph
     from arcflux.graph.core import Adjacency, Graph
     from arcflux.graph.edges import Edges, Options
 
+    options = Options(directed=False, deduplicate=deduplicate)
+    if not graph.directed:
+        return graph
     sources, targets, places = graph.edge_numbers()
     if reciprocal:
         wide = np.uint64(max(1, graph.vertices))
@@ -63,7 +66,6 @@ def undirected(graph: Graph, reciprocal: bool, deduplicate: str | None) -> Graph
         sources, targets, places = sources[both], targets[both], places[both]
     low, high = np.minimum(sources, targets), np.maximum(sources, targets)
     columns = {name: column[places] for name, column in graph.columns.items()}
-    options = Options(directed=False, deduplicate=deduplicate)
     built = build(Edges(low, high, columns=columns), graph.vertices, options)
     return Graph(
         Adjacency(built.offsets, built.neighbours), directed=False, columns=built.columns, ids=graph.ids,

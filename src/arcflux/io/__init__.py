@@ -175,15 +175,21 @@ def _load(
         vertices=loaded.vertices if vertices is None else vertices,
         symmetrised=symmetrise and directed_source,
         name=name,
-        assumptions=tuple(
-            text for text in loaded.assumptions if directed is None or not text.startswith(("directed", "undirected"))
-        ),
+        assumptions=_assumed(loaded.assumptions, directed, changes["deduplicate"]),
     )
     said = list(graph.assumptions)
     if isinstance(graph.ids, RangeIds) and graph.vertices:
         said.append(f"ids {graph.ids.base} to {graph.ids.base + graph.vertices - 1}")
     trace.note(f"{name}: " + "; ".join([*said, *graph.changes.lines()]))
     return graph
+
+
+def _assumed(said: list[str], directed: bool | None, deduplicate: str | None) -> tuple[str, ...]:
+    """What is left to assume: nothing about directions and parallel edges where the call says what to do with them."""
+    asked = ("directed", "undirected") if directed is not None else ()
+    if deduplicate is not None:
+        said = [text.removeprefix("parallel edges are kept").removeprefix(", ") for text in said]
+    return tuple(text for text in said if text and not text.startswith(asked))
 
 
 def _no_weight(columns: list[str]) -> str:

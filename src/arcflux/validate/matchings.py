@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, maybe, real, shown, text
+from arcflux.checks import array, checked, maybe, real, shown, text
 from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
@@ -46,7 +46,7 @@ def graph_matching(
     often = np.bincount(given[inside], minlength=n)
     wrong = np.flatnonzero(~inside | (often[np.where(inside, given, 0)] != 1))
     try:
-        pairs = np.asarray(list(seeds), np.int64).reshape(-1, 2)
+        pairs = np.asarray(seeds if np.ndim(array("seeds", seeds)) else list(seeds), np.int64).reshape(-1, 2)
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"seeds is {shown(seeds)}", expected="pairs of vertex numbers") from error
     lost = pairs[given[pairs[:, 0]] != pairs[:, 1]]

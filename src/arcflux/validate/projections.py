@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, maybe, shown, text
+from arcflux.checks import array, checked, maybe, shown, text
 from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
@@ -64,7 +64,7 @@ def projection(
         if not np.iterable(vertices):
             raise UsageError(f"vertices is {shown(vertices)}", expected="a list of ids")
         chosen[:] = False
-        chosen[graph.ids.to_numbers(list(vertices))] = True
+        chosen[graph.ids.to_numbers(list(array("vertices", vertices)))] = True
     keep &= chosen[product.row] & chosen[product.col]
     expected = ((structure.row != structure.col) & chosen[structure.row] & chosen[structure.col]).sum()
     row, column, value = product.row[keep], product.col[keep], product.data[keep]

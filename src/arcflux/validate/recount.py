@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import arcflux.validate.arguments as arguments
 from arcflux import config
-from arcflux.checks import array, checked, flag, maybe, real, text
+from arcflux.checks import array, checked, flag, is_integer, maybe, real, text
 from arcflux.errors import UsageError
 from arcflux.graph.core import Adjacency
 from arcflux.io import takes_graph
@@ -165,7 +165,7 @@ def triangles(graph: Graph, total: int | None = None, per_vertex: Any = None) ->
     if total is None and per_vertex is None:
         raise UsageError("neither total nor per_vertex is given", expected="one of them, or both")
     given = None if per_vertex is None else arguments.wholes("per_vertex", per_vertex, graph.vertices)
-    if total is not None and not isinstance(total, (int, np.integer)):
+    if total is not None and not is_integer(total):
         raise UsageError(f"total is {total!r}", expected="a whole number of triangles")
     corners = _corners(graph)
     rules = []

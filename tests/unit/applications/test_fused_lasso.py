@@ -136,3 +136,13 @@ def test_the_validator_notices() -> None:
     check = af.validate.fused_lasso
     assert not check(found.graph, [0, 1, 5, 9], found["signal"] + 0.01, 1, found.dual)["gap"].passed
     assert not check(found.graph, [0, 1, 5, 9], found["signal"], 1, 3 * found.dual)["dual"].passed
+
+
+@pytest.mark.parametrize("written", ["y.npy", "@y.npy"])
+def test_a_signal_is_read_from_a_file_with_and_without_the_at_sign(tmp_path, monkeypatch, written: str) -> None:
+    """On the command line other arrays are ``--set features=@x.npy``."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FormatError, match=r"y\.npy: signal: no such file"):
+        af.fused_lasso("path:4", written)
+    np.save("y.npy", np.array([0.0, 0, 9, 9]))
+    np.testing.assert_allclose(af.fused_lasso("path:4", written, penalty=1.0)["signal"], [0.5, 0.5, 8.5, 8.5])

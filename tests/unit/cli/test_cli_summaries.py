@@ -12,7 +12,9 @@ from arcflux.cli.entry import commands
 
 
 def told(*given: str) -> str:
-    done = CliRunner().invoke(commands, ["run", *given], obj=list(given), standalone_mode=False)
+    done = CliRunner(env={"ARCFLUX_QUIET": "1"}).invoke(
+        commands, ["run", *given], obj=list(given), standalone_mode=False
+    )
     if done.exception is not None:
         raise done.exception
     return done.output

@@ -26,6 +26,8 @@ def test_what_is_done_to_the_edges_is_asked_for_and_said(edges):
     assert edges_of(graph) == [(0, 1, 5), (1, 2, 7), (1, 2, 8), (2, 2, 9)]
     assert (graph.directed, graph.changes.lines()) == (True, [])
     assert edges_of(af.load(edges, deduplicate="max", drop_self_loops=True)) == [(0, 1, 5), (1, 2, 8)]
+    assert "parallel edges are kept" in graph.assumptions
+    assert "parallel edges are kept" not in af.load(edges, deduplicate="max").assumptions
     both = af.load(edges, symmetrise=True)
     assert (both.directed, both.edges, both.arcs) == (False, 4, 7)
     assert both.changes.lines() == ["every edge was added in the other direction too"]
@@ -37,7 +39,7 @@ def test_what_is_done_to_the_edges_is_asked_for_and_said(edges):
     said = [text for text in heard if "compiling" not in text]
     assert said == [
         "g.txt: directed: a line is one direction (directed=False reads both); weighted: column 3 is 'weight' (int32); "
-        "parallel edges are kept; ids 0 to 2; 1 parallel edges were merged"
+        "ids 0 to 2; 1 parallel edges were merged"
     ]
 
 

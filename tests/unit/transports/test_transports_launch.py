@@ -36,7 +36,7 @@ def test_a_process_knows_from_the_environment_whether_it_is_a_rank(monkeypatch, 
 
 def test_without_mpi_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(launch, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"arcflux\[mpi\]"):
+    with pytest.raises(MissingExtraError, match=r"arcflux\[mpi\]', or add --hosts localhost"):
         launch.command(2, [])
 
 

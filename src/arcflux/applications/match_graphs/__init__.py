@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.applications.weights import edge_weights
-from arcflux.checks import maybe, real, shown, text, wholes
+from arcflux.checks import array, maybe, real, shown, text, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
@@ -154,11 +154,11 @@ def _seeds(graph: Graph, other: Graph, seeds: Any) -> Array:
             raise UsageError(f"seeds is {seeds!r}", expected="pairs of ids, such as 0:5,3:7") from None
     else:
         try:
-            pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
+            pairs = list(seeds.items() if isinstance(seeds, Mapping) else array("seeds", seeds))
         except TypeError:
             raise UsageError(f"seeds is {shown(seeds)}", expected="pairs: {id: id of the other}") from None
     if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-        raise UsageError(f"seeds is {seeds!r}", expected="pairs: an id of the graph, and one of the other")
+        raise UsageError(f"seeds is {shown(seeds)}", expected="pairs: an id of the graph, and one of the other")
     if not pairs:
         return np.empty((0, 2), np.int64)
     sides = zip((graph, other), zip(*pairs, strict=True), strict=True)

@@ -27,6 +27,8 @@ Array = NDArray[Any]
 
 # Entries of the table of negatives, per vertex and at most.
 _EACH, _MOST = 8, 1 << 24
+# A kernel looks for Ctrl-C between walks, not between the negatives of a pair.
+_MOST_NEGATIVE = 1000
 _RULES = {
     "dimensions": wholes(1), "walk_length": wholes(2), "walks_per_vertex": wholes(1), "window": wholes(1),
     "negative": wholes(0), "epochs": wholes(1), "learning_rate": real, "weight": maybe(text), "seed": any_seed,
@@ -86,6 +88,8 @@ def node2vec(
     """
     if not 0 < learning_rate < np.inf:
         raise UsageError(f"learning_rate is {learning_rate!r}", expected="a number above 0", remedy="0.025 is usual")
+    if negative > _MOST_NEGATIVE:
+        raise UsageError(f"negative is {negative}", expected=f"at most {_MOST_NEGATIVE}", remedy="5 to 20 are usual")
     walks = random_walks(
         graph, walk_length=walk_length, walks_per_vertex=walks_per_vertex, p=p, q=q, weight=weight, seed=seed, **where
     )
