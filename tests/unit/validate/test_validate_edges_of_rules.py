@@ -19,6 +19,13 @@ def test_an_empty_graph_has_no_ranks_to_sum() -> None:
     assert af.validate.pagerank(af.Graph.from_edges([], []), [], dangling="redistribute")
 
 
+def test_the_rank_of_a_single_vertex_is_a_sum_too() -> None:
+    one = af.Graph.from_edges([0], [0])
+    assert af.validate.pagerank(one, [1.0], dangling="redistribute")["sum"].passed
+    assert not af.validate.pagerank(one, [0.5], dangling="redistribute")["sum"].passed
+    assert not af.validate.pagerank(one, [1.5])["sum"].passed
+
+
 @pytest.mark.parametrize(("dangling", "sum_"), [("redistribute", "sum to 1,"), ("drop", "sum to at most 1,")])
 def test_what_ranks_sum_to_depends_on_dangling_vertices(dangling: str, sum_: str) -> None:
     assert sum_ in str(af.validate.pagerank(af.load("path:4"), [0.5] * 4, dangling=dangling)["sum"])
@@ -99,3 +106,25 @@ def test_an_edge_that_leads_too_far_down_is_told_with_the_level_it_allows() -> N
     report = af.validate.grid_bfs(graph, 0, [0, 1, 3, 4], [0, 0, 1, 2], parts=4)
     (offence,) = report["grid-level"].offences
     assert (offence.found, offence.expected) == ("level 3", "at most level 2: edge 1 -> 2")
+
+
+def test_weights_whose_inverse_is_no_float_count_as_any_other() -> None:
+    """A move of the third vertex of two triangles loses two edges of three, however small these are."""
+    ends = [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3]
+    graph = af.Graph.from_edges(*ends, directed=False, columns={"weight": [1e-310] * 7})
+    assert af.validate.communities(graph, [0, 0, 0, 1, 1, 1], weight="weight")
+    report = af.validate.communities(graph, [0, 0, 1, 1, 1, 1], weight="weight")
+    assert [offence.vertex for offence in report["moves"].offences] == [2]
+
+
+def test_hubs_of_a_graph_without_edges_are_zero() -> None:
+    bare = af.Graph.from_edges([], [], vertices=3)
+    assert af.validate.hits(bare, [0.0] * 3, [0.0] * 3)
+    assert not af.validate.hits(bare, [0.0] * 3, [0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5, 1.2])
+def test_eigenvectors_have_length_1(scale: float) -> None:
+    values = [scale * 0.5**0.5] * 2
+    assert not af.validate.eigenvector("path:2", values)["length"].passed
+    assert not af.validate.katz("path:2", values, alpha=0.5)["length"].passed
