@@ -1,11 +1,14 @@
 """Wrong arguments: every public call either works or raises what errors.py promises, never an error from the depths."""
 
+import atexit
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,6 +91,15 @@ def graph() -> af.Graph:
 
 
 @cache
+def written() -> str:
+    """A file with a graph."""
+    with NamedTemporaryFile("w", suffix=".csv", delete=False) as file:
+        file.write("source,target,weight\n0,1,2\n1,2,3\n")
+    atexit.register(os.unlink, file.name)
+    return file.name
+
+
+@cache
 def ratings() -> af.Graph:
     return af.load("ratings:8x6,per=3")
 
@@ -147,6 +159,7 @@ def calls() -> dict[str, Call]:
         "run": Call(af.run, {"program": Small, **g, "source": 0}, ("source", "whole", "real", "truth", "tolerance")),
         "program": Call(Small, {}, ("source", "whole", "real", "truth", "tolerance")),
         "load": Call(af.load, {"source": "path:4"}),
+        "load a file": Call(af.load, {"source": written()}),
         "partition": Call(af.partition, {**g, "k": 2}),
         "plan": Call(af.plan, {"algorithm": "pagerank", **g, "on": "dgx1"}),
         "estimate": Call(af.estimate, {"algorithm": "pagerank", **g, "on": "dgx1"}),
@@ -258,7 +271,8 @@ def calls() -> dict[str, Call]:
 
 
 NAMES = [
-    "run", "program", "load", "partition", "plan", "estimate", "predict", "recommend", "from_edges", "with_columns",
+    "run", "program", "load", "load a file", "partition", "plan", "estimate", "predict", "recommend", "from_edges",
+    "with_columns",
     "bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp",
     "core_number", "hits", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
     "closeness_centrality", "harmonic_centrality", "eccentricity", *LIBRARY, *DIVISIONS,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import array, shown
+from arcflux.checks import array, real_array, shown
 from arcflux.errors import UsageError
 from arcflux.generate.arguments import Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
@@ -98,8 +98,8 @@ def stochastic_block_model(
     except TypeError:
         raise UsageError(f"sizes is {shown(sizes)}", expected="a size for each block, such as [10, 20]") from None
     try:
-        chances = np.asarray(p, np.float64)
-    except (TypeError, ValueError, OverflowError, MemoryError):
+        chances = real_array("p", p, "a symmetric matrix of probabilities")
+    except MemoryError:
         raise UsageError(f"p is {shown(p)}", expected="a symmetric matrix of probabilities") from None
     if chances.shape != (len(many), len(many)) or not (chances == chances.T).all():
         raise UsageError(

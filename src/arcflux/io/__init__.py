@@ -47,6 +47,7 @@ PACKED = (".gz", ".bz2", ".zst")
 
 
 @within_memory("loading a graph")
+@checked(source=None, directed=maybe(flag), symmetrise=flag, drop_self_loops=flag, sort=flag)
 def load(
     source: Any,
     /,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, maybe, real, shown, wholes
+from arcflux.checks import array, checked, maybe, real, shown, wholes
 from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
@@ -73,9 +73,9 @@ def classification(
         if again.shape != values.shape:
             raise UsageError(f"log_probability has shape {values.shape}", expected=f"{again.shape}")
         far = np.flatnonzero(~(np.abs(again - values) <= tolerance).all(1))
-        said = "messages that are computed once more give the same"
+        sentence = "messages that are computed once more give the same"
         rules.append(
-            Rule.checked("messages", said, far,
+            Rule.checked("messages", sentence, far,
                          lambda v: Offence(arguments.user_id(graph, v), f"{values[v]}", f"{again[v]}"))
         )  # fmt: skip
     return Report("classification", tuple(rules))
@@ -83,7 +83,7 @@ def classification(
 
 def _numbers(name: str, given: Any) -> Any:
     try:
-        return np.asarray(given, np.float64)
+        return np.asarray(array(name, given), np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{name} is {shown(given)}", expected="an array of numbers") from error
 

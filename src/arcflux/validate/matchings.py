@@ -49,6 +49,8 @@ def graph_matching(
         pairs = np.asarray(seeds if np.ndim(array("seeds", seeds)) else list(seeds), np.int64).reshape(-1, 2)
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"seeds is {shown(seeds)}", expected="pairs of vertex numbers") from error
+    if pairs.size and not (pairs.min() >= 0 and pairs[:, 0].max() < graph.vertices and pairs[:, 1].max() < n):
+        raise UsageError(f"seeds is {shown(seeds)}", expected="pairs of vertex numbers, of graph and of other")
     lost = pairs[given[pairs[:, 0]] != pairs[:, 1]]
     rules = [
         Rule.checked(
