@@ -117,7 +117,7 @@ def collaborative_filtering(
     if rate is None:
         rate = 0.5 / (int(given.out_degrees.max(initial=1)) * max(abs(mean) + deviation, 1e-6))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*NaN$")  # refused below, with what to do
+        warnings.filterwarnings("ignore", message=".*NaN$")  # refused below, with a remedy
         result = af.run(
             CollaborativeFiltering, given, k=factors, rate=rate, regularisation=regularisation, iterations=iterations,
             seed=seed % (1 << 32), centre=math.sqrt(max(mean, 0.0) / factors),

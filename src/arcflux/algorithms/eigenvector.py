@@ -1,4 +1,4 @@
-"""Eigenvector centrality: a vertex matters as much as those that lead to it do (Bonacich 1972)."""
+"""Eigenvector centrality: a vertex is as central as the vertices that lead to it (Bonacich 1972)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Eigenvector", "WeightedEigenvector", "eigenvector_centrality"]
 
 @af.program
 class Eigenvector:
-    """The power iteration of A^T + I, which has the same vectors as A^T and does not alternate on bipartite graphs."""
+    """The power iteration of A^T + I, which has the eigenvectors of A^T and does not alternate on bipartite graphs."""
 
     tolerance: float = 1e-6
     most: int = 100
@@ -34,7 +34,7 @@ class Eigenvector:
 
     @af.phase
     class gather:
-        """What a vertex has, and what those have that lead to it."""
+        """The sum of a vertex's value and those of its in-neighbours."""
 
         def init(v, old):
             v.gathered = old.centrality
@@ -48,7 +48,7 @@ class Eigenvector:
 
     @af.phase(edges=None)
     class scale:
-        """Back to length 1."""
+        """Scale to length 1."""
 
         def update(v, g):
             fresh = v.gathered / math.sqrt(g.squares) if g.squares > 0.0 else v.gathered
@@ -68,7 +68,7 @@ class WeightedEigenvector(Eigenvector):
 
     @af.phase
     class gather:
-        """What a vertex has, and what those have that lead to it, times the weight of the edge."""
+        """The sum of a vertex's value and those of its in-neighbours, times the weight of the edge."""
 
         def init(v, old):
             v.gathered = old.centrality

@@ -24,7 +24,7 @@ __all__ = ["HITS", "hits"]
 class HITS:
     """The power iteration of A A^T: authority along edges, hubs against them, each divided by the total before.
 
-    `weight` is what new hubs are before they are divided: what they add up to is known one phase later.
+    `weight` is the new hub value before the division: its total is known one phase later.
     """
 
     tolerance: float = 1e-8
@@ -41,7 +41,7 @@ class HITS:
 
     @af.phase
     class point:
-        """An authority is the sum of the hubs that point to it; by then it is known how far hubs have moved."""
+        """An authority is the sum of the hubs that point to it; the change of the hubs is known by then."""
 
         def init(v):
             v.authority = 0.0
@@ -50,7 +50,7 @@ class HITS:
             v.authority += u.weight
 
         def update(v, g):
-            scale = 1.0 / g.hubs if g.hubs > 0.0 else 0.0  # the same for all: divided by once
+            scale = 1.0 / g.hubs if g.hubs > 0.0 else 0.0  # the same for all: one division
             hub = v.weight * scale
             g.moved += abs(hub - v.hub)
             v.authority = v.authority * scale
@@ -124,7 +124,7 @@ def _shares(graph: Graph, nstart: Any) -> Any:
     first = start_values(graph, "nstart", known, 0.0)
     if not ((first >= 0).all() and first.any()):
         raise UsageError("nstart has no number above 0, or one that is none", expected="numbers from 0 on, not all 0")
-    return first / first.max()  # only shares count, and one divided by what all have may be no float
+    return first / first.max()  # only proportions count, and a quotient by the total may underflow
 
 
 def _scaled(values: Any, normalized: bool) -> Any:

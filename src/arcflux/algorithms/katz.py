@@ -1,4 +1,4 @@
-"""Katz centrality: how many walks lead to a vertex, each step of a walk counting alpha (Katz 1953)."""
+"""Katz centrality: the number of walks that lead to a vertex, with a factor alpha per step (Katz 1953)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Katz", "WeightedKatz", "katz_centrality", "start_values"]
 
 @af.program
 class Katz:
-    """x = alpha A^T x + beta, again and again, until x moves by less than the tolerance in all."""
+    """x = alpha A^T x + beta, repeatedly, until the changes of x are below the tolerance in total."""
 
     alpha: float = 0.1
     tolerance: float = 1e-6
@@ -48,7 +48,7 @@ class Katz:
 
 @af.program
 class WeightedKatz(Katz):
-    """The same, a walk counting the product of its weights."""
+    """The same; a walk counts with the product of its weights."""
 
     def compute(v, u, edge):  # type: ignore[override]
         v.centrality += u.centrality * edge.weight
@@ -94,7 +94,7 @@ def katz_centrality(
     )  # fmt: skip
     found = result.values["centrality"]
     length = float(np.linalg.norm(found)) if normalized else 1.0
-    if 0 < length < np.inf:  # sums that grew for ever stay as they are: the result has not converged
+    if 0 < length < np.inf:  # overflowed sums stay as they are: the result has not converged
         found = found / length
     made = unconverged_if_infinite(replace(result, graph=graph, values={"centrality": found}))
     reached = max(10 * max(n * tol, result.residual), 1e-9 * float(np.abs(found).sum() * length))
@@ -107,7 +107,7 @@ def katz_centrality(
 
 
 def unconverged_if_infinite(result: af.Result) -> af.Result:
-    """The result of sums; with one that is no float any more it has not converged, and says so."""
+    """Mark a result with infinite values as not converged, with a warning."""
     if not result.converged or all(np.isfinite(values).all() for values in result.values.values()):
         return result
     made = replace(result, converged=False)
@@ -116,7 +116,7 @@ def unconverged_if_infinite(result: af.Result) -> af.Result:
 
 
 def start_values(graph: Graph, name: str, values: Any, otherwise: float) -> Any:
-    """A number for each vertex: of a mapping by id, others being 0; of an array in order; one for all."""
+    """A number for each vertex: from a mapping by id, with 0 for others; from an array in order; or one for all."""
     known = by_id(otherwise if values is None else values)
     found = np.zeros(graph.vertices)
     expected = f"a number for each id, such as {{7: 1.0}}, or {graph.vertices:,} numbers"

@@ -1,6 +1,6 @@
-"""Where PageRank's surfer begins, where it jumps to, and which edges it can choose: numbers for each vertex.
+"""PageRank's surfer: where it begins, where it jumps to, and which edges it can choose, as numbers for each vertex.
 
-They are shares of 1, found without leaving the range of floats: what is given is first divided by its largest.
+They are shares of 1, computed within the range of floats: weights are first divided by the largest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WIDEST = {"f64": 1e200, "f32": 1e25}
 
 
 def dangling_count(graph: Graph) -> int:
-    """How many vertices have no out-edges; the graph remembers."""
+    """The number of vertices without out-edges; cached with the graph."""
     offsets = graph.out_offsets
     if "dangling" not in graph.kept:
         graph.kept["dangling"] = int(np.count_nonzero(offsets[1:] == offsets[:-1]))
@@ -41,7 +41,7 @@ def dangling_count(graph: Graph) -> int:
 
 
 class Start(NamedTuple):
-    """Where ranks begin: ``even / vertices + by_degree * degree``; by how much a superstep would move them, in all."""
+    """The first ranks: ``even / vertices + by_degree * degree``; and how much a superstep would move them, in total."""
 
     even: float
     by_degree: float

@@ -131,13 +131,13 @@ def measure_machine(effort: Effort, *, keep: bool = True) -> Calibration:
         trace.note("measuring when to push")
         ratio = push_over_pull([one for one in effort.graphs if one.spec][:2])
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    found = Calibration(
+    calibration = Calibration(
         machine(), versions(), now, time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch,
         exchange, tuple(runs), ratio,
     )  # fmt: skip
     if keep:
-        found.save(path())
-    return found
+        calibration.save(path())
+    return calibration
 
 
 def _runs(effort: Effort) -> list[Run]:
@@ -146,33 +146,33 @@ def _runs(effort: Effort) -> list[Run]:
     for subject in _TINY:  # else the first calibration spends its time compiling and reaches a third of the graphs
         _on(subject, replace(effort, tries=1))
     begun = time.perf_counter()
-    seen: list[dict[tuple[str, int], Observation]] = []
+    by_graph: list[dict[tuple[str, int], Observation]] = []
     for again in (False, True):
         for k, subject in enumerate(effort.graphs):
             if time.perf_counter() - begun > effort.seconds:
                 break
             trace.note(f"measuring programs on {subject}")
-            found = _on(subject, effort)
+            observations = _on(subject, effort)
             if not again:
-                seen.append(found)
-            elif k < len(seen):
-                for name, one in found.items():
-                    seen[k][name] = min(seen[k].get(name, one), one, key=lambda run: run.seconds)
-    return [Run(key, threads, one) for some in seen for (key, threads), one in some.items()]
+                by_graph.append(observations)
+            elif k < len(by_graph):
+                for name, one in observations.items():
+                    by_graph[k][name] = min(by_graph[k].get(name, one), one, key=lambda run: run.seconds)
+    return [Run(key, threads, one) for observed in by_graph for (key, threads), one in observed.items()]
 
 
 def _on(subject: Subject, effort: Effort) -> dict[tuple[str, int], Observation]:
     """Run every program on a graph; the observations by name and direction, and by threads."""
     graph, weighted = subject.graphs()
-    known, found = sketch_graph(graph), {}
+    sketch, observations = sketch_graph(graph), {}
     for work in effort.works:
-        if (graph.arcs > _LARGE and not work.main) or (work.term == "squares" and known.squares > _MANY_PAIRS):
+        if (graph.arcs > _LARGE and not work.main) or (work.term == "squares" and sketch.squares > _MANY_PAIRS):
             continue
         for direction in work.measured:
             for threads in sorted({1, config.threads()}):
                 run = observe(work, direction, weighted if work.weighted else graph, threads, effort.tries)
-                found[f"{work.name}/{direction}", threads] = run
-    return found
+                observations[f"{work.name}/{direction}", threads] = run
+    return observations
 
 
 def observe(work: Work, direction: str, graph: Graph, threads: int, tries: int = 4) -> Observation:
@@ -195,14 +195,14 @@ def observe(work: Work, direction: str, graph: Graph, threads: int, tries: int =
 def _fastest(call: Callable[[Any], Any], source: Any, tries: int) -> Any:
     """The fastest of some runs: of more if other processes took cores during all, of fewer if they take long."""
     begun, calm, count = time.perf_counter(), False, 0
-    found: Any = None
+    fastest: Any = None
     while count < (tries if calm else 3 * tries) and (not count or time.perf_counter() - begun < _SECONDS):
         before = _count_interruptions()
         result = call(source)
         calm = calm or _count_interruptions() == before
-        found = result if found is None or result.seconds < found.seconds else found
+        fastest = result if fastest is None or result.seconds < fastest.seconds else fastest
         count += 1
-    return found
+    return fastest
 
 
 _SECONDS = 0.1
@@ -242,10 +242,10 @@ def push_over_pull(subjects: Sequence[Subject], tries: int = 12) -> float:
     ratios = []
     for subject in subjects:
         graph, _ = subject.graphs()
-        found = {"push": np.inf, "pull": np.inf}
-        calls = {way: call_of(WORKS["min_label"], way, graph, {"threads": config.threads()}) for way in found}
+        least = {"push": np.inf, "pull": np.inf}
+        calls = {way: call_of(WORKS["min_label"], way, graph, {"threads": config.threads()}) for way in least}
         for _ in range(tries):
             for way, call in calls.items():
-                found[way] = min(found[way], call(None).history[0].seconds)
-        ratios.append(found["push"] / found["pull"])
+                least[way] = min(least[way], call(None).history[0].seconds)
+        ratios.append(least["push"] / least["pull"])
     return float(np.clip(np.exp(np.mean(np.log(ratios))), 1.0, 10.0))

@@ -129,10 +129,10 @@ class Calibration:
 
 def _fit_runs(runs: Sequence[Run], curve: Curve) -> dict[tuple[str, int], Fit]:
     """The fits of the observations, by program and direction, and threads."""
-    seen: dict[tuple[str, int], list[Observation]] = {}
+    observations: dict[tuple[str, int], list[Observation]] = {}
     for run in runs:
-        seen.setdefault((run.key, run.threads), []).append(run.seen)
-    return {name: fit(some, WORKS[name[0].partition("/")[0]], curve) for name, some in seen.items()}
+        observations.setdefault((run.key, run.threads), []).append(run.seen)
+    return {name: fit(some, WORKS[name[0].partition("/")[0]], curve) for name, some in observations.items()}
 
 
 def from_dict(raw: Mapping[str, Any]) -> Calibration:
@@ -179,11 +179,11 @@ def load_calibration(target: Path | None = None) -> Calibration | None:
         where = path(config.cores())
     if not where.exists():
         return None
-    found = _read(where, where.stat().st_mtime_ns)
-    if found.foreign:
-        trace.note(f"{where} is of another machine ({found.foreign}), and is not used; arcflux calibrate")
+    calibration = _read(where, where.stat().st_mtime_ns)
+    if calibration.foreign:
+        trace.note(f"{where} is of another machine ({calibration.foreign}), and is not used; arcflux calibrate")
         return None
-    return found
+    return calibration
 
 
 def calibration_time() -> float:
@@ -204,13 +204,13 @@ def _read(where: Path, written: int) -> Calibration:
         raw = json.loads(where.read_text(encoding="utf-8"))
         if raw.pop("format") != _FORMAT:
             raise FormatError("is a calibration of another version of Arcflux", path=where, remedy=remedy)
-        found = from_dict(raw)
-        datetime.fromisoformat(found.date)
+        calibration = from_dict(raw)
+        datetime.fromisoformat(calibration.date)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"is no calibration: {error}", path=where, remedy=remedy) from error
-    return found
+    return calibration
 
 
 @lru_cache(maxsize=1)

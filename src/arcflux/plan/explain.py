@@ -120,18 +120,22 @@ def explain_result(result: Any) -> Explanation:
         return Explanation(
             estimate_here(work, measure_shape(result.graph), Placement(parts=parts), machine=current()), result
         )
-    told = plan.placement.parts or len({one.threads for one in plan.candidates}) == 1
+    placed = plan.placement.parts or len({one.threads for one in plan.candidates}) == 1
     directions = work.measured if plan.direction in work.measured else (plan.direction, *work.measured)
-    where = plan.placement if told else Placement()
-    found = estimate_here(work, measure_shape(result.graph), where, None, directions, current())
-    taken = next(
-        (one for one in found.candidates if (one.direction, one.threads) == (plan.direction, plan.placement.threads)),
-        found.chosen,
+    where = plan.placement if placed else Placement()
+    expected = estimate_here(work, measure_shape(result.graph), where, None, directions, current())
+    candidate = next(
+        (
+            one
+            for one in expected.candidates
+            if (one.direction, one.threads) == (plan.direction, plan.placement.threads)
+        ),
+        expected.chosen,
     )
-    if taken is not found.chosen:
-        others = (one for one in found.candidates if one is not taken)
-        found = replace(found, candidates=(taken, *others), reason=f"when it was chosen, {plan.reason}")
-    return Explanation(found, result)
+    if candidate is not expected.chosen:
+        others = (one for one in expected.candidates if one is not candidate)
+        expected = replace(expected, candidates=(candidate, *others), reason=f"when it was chosen, {plan.reason}")
+    return Explanation(expected, result)
 
 
 def _work_of(result: Any) -> Work:
@@ -160,15 +164,15 @@ def run_measured(algorithm: str, graph: Any, where: Mapping[str, Any] | None = N
     from arcflux.algorithms.registry import find
     from arcflux.io import load
 
-    entry, found = find(algorithm), graph if isinstance(graph, Graph) else load(graph)
-    given: dict[str, Any] = {name: value for name, value in (where or {}).items() if value is not None}
-    unknown = given.keys() - entry.options
+    entry, loaded = find(algorithm), graph if isinstance(graph, Graph) else load(graph)
+    options: dict[str, Any] = {name: value for name, value in (where or {}).items() if value is not None}
+    unknown = options.keys() - entry.options
     if unknown:
         raise UsageError(f"{entry.name} takes no {sorted(unknown)[0]}", remedy="leave --run out")
     for name, one in entry.arguments.items():
         if one.required and name == "source":
-            given[name] = found.ids.to_ids(np.array([int(np.argmax(found.out_degrees))]))[0]
+            options[name] = loaded.ids.to_ids(np.array([int(np.argmax(loaded.out_degrees))]))[0]
         elif one.required:
             raise UsageError(f"{entry.name} needs {name}", remedy="leave --run out")
-    entry.call(found, **given)
-    return entry.call(found, **given)
+    entry.call(loaded, **options)
+    return entry.call(loaded, **options)

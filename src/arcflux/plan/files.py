@@ -86,19 +86,19 @@ def _of_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str)
         return Shape(name, vertices, 0, np.zeros(1), np.full(1, float(vertices)), 0.0)
     rows = np.arange(vertices) if vertices <= _ROWS else np.linspace(0, vertices - 1, _ROWS).astype(np.int64)
     degrees = np.asarray(offsets[rows + 1] - offsets[rows]).astype(np.float64).clip(0.0, arcs)
-    some = degrees > 0
-    if not some.any():
-        degrees, some = np.full(len(rows), arcs / vertices), np.ones(len(rows), bool)
-    first, lengths = offsets[rows[some]].astype(np.int64), degrees[some].astype(np.int64).clip(1)
+    with_arcs = degrees > 0
+    if not with_arcs.any():
+        degrees, with_arcs = np.full(len(rows), arcs / vertices), np.ones(len(rows), bool)
+    first, lengths = offsets[rows[with_arcs]].astype(np.int64), degrees[with_arcs].astype(np.int64).clip(1)
     # An arc of the row chosen by a hash of the row: in a sorted row the middle ones are nearer than the others.
-    chance = (rows[some].astype(np.uint64) * _HASH >> np.uint64(33)).astype(np.int64)
+    chance = (rows[with_arcs].astype(np.uint64) * _HASH >> np.uint64(33)).astype(np.int64)
     ends = neighbours[(first + chance % lengths).clip(0, arcs - 1)].astype(np.int64)
     classes, counts = np.unique(degrees, return_counts=True)
     weights = counts.astype(np.float64) * (vertices / len(rows))
-    seen = sample_rows(vertices, arcs, offsets, neighbours)
-    asked = _asking(classes, weights, np.abs(ends - rows[some]) / vertices)
+    sketch = sample_rows(vertices, arcs, offsets, neighbours)
+    sums = _asking(classes, weights, np.abs(ends - rows[with_arcs]) / vertices)
     note = f"{name} was not loaded: this is from a sample of {len(rows):,} of its rows"
-    return Shape(name, vertices, arcs, classes, weights, seen.depth, asked=asked, notes=(note,), seen=seen)
+    return Shape(name, vertices, arcs, classes, weights, sketch.depth, asked=sums, notes=(note,), seen=sketch)
 
 
 def _asking(degrees: Any, counts: Any, spans: Any) -> Callable[[int], tuple[int, int]]:
@@ -165,10 +165,10 @@ def _text(path: Path) -> Shape | None:
                 file.seek(place)
                 pieces.append(file.read(_PIECE).partition(b"\n")[2])
     complete = [head] if len(head) >= whole else [piece.rpartition(b"\n")[0] for piece in pieces]
-    found = ends_of(path, complete)
-    if found is None:
+    ends = ends_of(path, complete)
+    if ends is None:
         return None
-    source, target, both = found
+    source, target, both = ends
     size = sum(len(piece) + 1 for piece in complete)
     return _shape(path, _Sample(source, target, len(source) * whole / max(1, size), both))
 
@@ -227,18 +227,18 @@ def _shape(path: Path, sample: _Sample) -> Shape:
     _, often = np.unique(both, return_counts=True)
     near = float((np.abs(sample.source - sample.target) <= vertices / 32).mean())
     mean = 2 * edges / max(1, vertices)
-    seen = len(both) / max(1, 2 * edges)  # the share of all ends that is in the sample
-    top = float(often.max()) / max(seen, 1e-9)
+    share = len(both) / max(1, 2 * edges)  # the share of all ends that is in the sample
+    top = float(often.max()) / max(share, 1e-9)
     if near > _NEAR and mean < 8 and top < _SKEWED * max(1.0, mean) * 4:
-        found, kind = from_description(vertices, arcs, "grid", path.name), "a mesh"
+        shape, kind = from_description(vertices, arcs, "grid", path.name), "a mesh"
     elif often.max() > 4 and top > _SKEWED * max(1.0, mean):
-        found, kind = from_description(vertices, arcs, "powerlaw", path.name), "a graph with hubs"
+        shape, kind = from_description(vertices, arcs, "powerlaw", path.name), "a graph with hubs"
     else:
-        found, kind = from_description(vertices, arcs, "uniform", path.name), "a graph without hubs"
-    found = replace(found, vertices=vertices, arcs=arcs)
+        shape, kind = from_description(vertices, arcs, "uniform", path.name), "a graph without hubs"
+    shape = replace(shape, vertices=vertices, arcs=arcs)
     if kind == "a mesh":
-        found = replace(found, depth=guessed_depth(vertices, mean, 1.0, 1.0))
-    return replace(found, notes=(*notes, f"it is taken for {kind}"))
+        shape = replace(shape, depth=guessed_depth(vertices, mean, 1.0, 1.0))
+    return replace(shape, notes=(*notes, f"it is taken for {kind}"))
 
 
 def _vertices(ends: Array, edges: float) -> int:

@@ -137,8 +137,8 @@ class Fit:
         return replace(self, runs=(*self.runs, *later), missed=(*self.missed, *missed))
 
     def _miss(self, run: Observation) -> float:
-        said = float((terms(run.graph, run.supersteps, self.work, self.curve) * self.rates).sum())
-        return math.log(run.seconds / max(said, 1e-12))
+        predicted = float((terms(run.graph, run.supersteps, self.work, self.curve) * self.rates).sum())
+        return math.log(run.seconds / max(predicted, 1e-12))
 
     def seconds(self, graph: Sketch, supersteps: float | None = None) -> float:
         """Predicted seconds of a run."""
@@ -159,8 +159,8 @@ class Fit:
         apart = self._places - _position(graph)
         weights = _near(apart / _STEP_SCALES)
         rows = np.column_stack((np.ones(len(apart)), apart[:, _SLOPED]))
-        left = (rows * weights[:, None]).T @ rows + np.diag([1e-9, *(_FLAT for _ in _SLOPED)])
-        middle = float(np.linalg.solve(left, (rows * weights[:, None]).T @ counts)[0])
+        normal = (rows * weights[:, None]).T @ rows + np.diag([1e-9, *(_FLAT for _ in _SLOPED)])
+        middle = float(np.linalg.solve(normal, (rows * weights[:, None]).T @ counts)[0])
         low, high = float(counts.min()), float(counts.max())
         return max(1.0, math.exp(min(max(middle, low), high)) * self._base(graph))
 
@@ -256,15 +256,15 @@ def fit(runs: Sequence[Observation], work: Work, curve: Curve) -> Fit:
     # Scale the columns, so that a small rate can be distinguished from zero.
     weighted = rows / seconds[:, None]
     size = np.maximum(weighted.max(axis=0), 1e-300)
-    sure = np.ones(len(runs))
+    weights = np.ones(len(runs))
     for _ in range(_ROUNDS):
-        found = not_negative(weighted / size * sure[:, None], sure)
-        sure = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ found - 1), _NEAR))
-    rates = found / size
-    said = np.maximum(rows @ rates, 1e-12)
-    missed = tuple(np.log(seconds / said).tolist())
+        scaled = not_negative(weighted / size * weights[:, None], weights)
+        weights = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ scaled - 1), _NEAR))
+    rates = scaled / size
+    predicted = np.maximum(rows @ rates, 1e-12)
+    missed = tuple(np.log(seconds / predicted).tolist())
     whole = Fit(tuple(map(float, rates)), work, curve, 0.0, tuple(runs), missed)
-    return replace(whole, error=_error(whole, said, seconds))
+    return replace(whole, error=_error(whole, predicted, seconds))
 
 
 def _error(whole: Fit, said: Array, seconds: Array) -> float:
@@ -287,24 +287,24 @@ def not_negative(rows: Array, right: Array) -> Array:
     [1.0, 0.0]
     """
     unknowns = rows.shape[1]
-    taken, found = np.zeros(unknowns, bool), np.zeros(unknowns)
+    free, solution = np.zeros(unknowns, bool), np.zeros(unknowns)
     for _ in range(3 * unknowns):
-        slope = np.where(taken, -np.inf, rows.T @ (right - rows @ found))
+        slope = np.where(free, -np.inf, rows.T @ (right - rows @ solution))
         if slope.max() <= 1e-10 * max(1.0, float(np.abs(rows.T @ right).max())):
             break
-        taken[int(slope.argmax())] = True
-        while taken.any():
+        free[int(slope.argmax())] = True
+        while free.any():
             trial = np.zeros(unknowns)
-            trial[taken] = np.linalg.lstsq(rows[:, taken], right, rcond=None)[0]
-            low = taken & (trial <= 0)
+            trial[free] = np.linalg.lstsq(rows[:, free], right, rcond=None)[0]
+            low = free & (trial <= 0)
             if not low.any():
-                found = trial
+                solution = trial
                 break
-            way = found[low] - trial[low]
-            found += float((found[low] / np.where(way > 0, way, 1.0)).min()) * (trial - found)
-            taken &= found > 1e-15
-            found[~taken] = 0.0
-    return found
+            way = solution[low] - trial[low]
+            solution += float((solution[low] / np.where(way > 0, way, 1.0)).min()) * (trial - solution)
+            free &= solution > 1e-15
+            solution[~free] = 0.0
+    return solution
 
 
 def frontier_curve(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
@@ -315,11 +315,11 @@ def frontier_curve(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
     if not len(history) or not arcs:
         return ()
     places = np.linspace(0.0, len(history) - 1.0, POINTS)
-    met = np.unique(np.concatenate((np.floor(places), np.ceil(places)))).astype(int)
+    steps = np.unique(np.concatenate((np.floor(places), np.ceil(places)))).astype(int)
     if isinstance(history, History):
-        edges = history.column("edges", np.nan)[met]
+        edges = history.column("edges", np.nan)[steps]
     else:
-        edges = column([history[k] for k in met.tolist()], "edges", np.nan)
+        edges = column([history[k] for k in steps.tolist()], "edges", np.nan)
     if np.isnan(edges).any() or not edges.any():
         return ()
-    return tuple(round(float(share), 5) for share in np.interp(places, met, edges / arcs))
+    return tuple(round(float(share), 5) for share in np.interp(places, steps, edges / arcs))

@@ -336,8 +336,8 @@ def moved_by(ways: Sequence[Application], moves: str | None) -> list[Application
         raise UsageError(f"moves is {moves!r}", expected="one of: " + ", ".join(_MOVES))
     fitting = [one for one in ways if moves in (None, one.moves)]
     if ways and not fitting:
-        there = ", ".join(dict.fromkeys(one.moves for one in ways))
-        raise UsageError(f"the study has no {ways[0].name} with {moves} movement", expected=f"one of: {there}")
+        available = ", ".join(dict.fromkeys(one.moves for one in ways))
+        raise UsageError(f"the study has no {ways[0].name} with {moves} movement", expected=f"one of: {available}")
     return fitting
 
 
@@ -378,16 +378,16 @@ def judge(application: Application, given: Inputs) -> Scaling:
     ratio = operations / moved if moved else math.inf
     words = ratio * _WORD
     if application.outright:
-        found = application.outright
+        scalability = application.outright
     elif not moved:
-        found = "perfect"
+        scalability = "perfect"
     elif words < 1 or (application.each_visit and words < 10):
-        found = "poor"
+        scalability = "poor"
     elif application.whole and (moved <= 2 * _WORD * given.vertices or (application.falls and words >= 10)):
-        found = "good"
+        scalability = "good"
     else:
-        found = "moderate"
-    return Scaling(application, operations, moved, ratio, found, _EXPECTED[found])
+        scalability = "moderate"
+    return Scaling(application, operations, moved, ratio, scalability, _EXPECTED[scalability])
 
 
 def typical(group: str) -> str:

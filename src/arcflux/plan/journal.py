@@ -102,12 +102,12 @@ class Run:
     def of_line(cls, line: str) -> Run | None:
         """From such a line; None if it is broken, of another machine, or of other versions."""
         with suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-            kept: dict[str, Any] = json.loads(line)
-            if kept["format"] == _FORMAT and kept["versions"] == versions() and _same(kept["machine"]):
-                shares = tuple(float(one) for one in kept["frontiers"])
-                steps, seconds = float(kept["supersteps"]), float(kept["seconds"])
-                seen = Observation(Sketch.of(kept["graph"]), steps, seconds, shares)
-                return cls(str(kept["key"]), int(kept["threads"]), seen)
+            entry: dict[str, Any] = json.loads(line)
+            if entry["format"] == _FORMAT and entry["versions"] == versions() and _same(entry["machine"]):
+                shares = tuple(float(one) for one in entry["frontiers"])
+                steps, seconds = float(entry["supersteps"]), float(entry["seconds"])
+                observation = Observation(Sketch.of(entry["graph"]), steps, seconds, shares)
+                return cls(str(entry["key"]), int(entry["threads"]), observation)
         return None
 
 
@@ -220,10 +220,10 @@ def _lines(target: Path) -> list[str]:
 
 def read(target: Path | None = None) -> list[Run]:
     """The last runs of this machine, including those still buffered."""
-    found: list[Run | None] = []
+    runs: list[Run | None] = []
     with suppress(OSError, ArcfluxError):
-        found = [Run.of_line(line) for line in _lines(journal_path() if target is None else target)[-MOST:]]
-    return [run for run in (*found, *_waiting.values()) if run is not None]
+        runs = [Run.of_line(line) for line in _lines(journal_path() if target is None else target)[-MOST:]]
+    return [run for run in (*runs, *_waiting.values()) if run is not None]
 
 
 def forget() -> int:

@@ -32,12 +32,12 @@ _ORDERS = ("regular", "random")
 
 def _best(work: Callable[[], Any], tries: int = _TRIES) -> float:
     """Seconds of the fastest of some tries, after one that compiles."""
-    taken = []
+    times = []
     for _ in range(tries + 1):
         begun = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - begun)
-    return min(taken[1:])
+        times.append(time.perf_counter() - begun)
+    return min(times[1:])
 
 
 def accesses(elements: int = _LARGE) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
@@ -70,15 +70,15 @@ def latencies(elements: int, data: NDArray[Any]) -> dict[str, dict[str, float]]:
 
     every, steps = config.threads(), min(elements, 1 << 15)
     own = elements >> (every - 1).bit_length()  # of a power of two, a part for each worker
-    found: dict[str, dict[str, float]] = {f"{way}_{name}": {} for way in _ORDERS for name in _WAYS}
+    seconds: dict[str, dict[str, float]] = {f"{way}_{name}": {} for way in _ORDERS for name in _WAYS}
     for way in _ORDERS:
         for place, workers, share in (("self", 1, elements), ("host", every, own), ("all", every, elements)):
             data[:] = np.tile(_cycle(share, way), elements // share)
             for what, name in enumerate(_WAYS):
-                found[f"{way}_{name}"][place] = _pass(kernels.chase, data, what, steps, workers, share) / steps
+                seconds[f"{way}_{name}"][place] = _pass(kernels.chase, data, what, steps, workers, share) / steps
         for what, name in enumerate(_WAYS):
-            found[f"{way}_{name}"]["peer"] = _handover_seconds(way, what, throughput=False)
-    return found
+            seconds[f"{way}_{name}"]["peer"] = _handover_seconds(way, what, throughput=False)
+    return seconds
 
 
 def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int, *more: Any) -> float:
@@ -97,7 +97,7 @@ def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
     size, rounds, workers = 1 << 14, 50, min(2, config.threads())
     data: NDArray[Any] = empty(size, np.uint32)
     count = 0 if throughput and way == "regular" else size
-    found = []
+    times = []
     for _ in range(_TRIES + 1):
         if way == "random":  # small enough for a cycle without a pattern, which no prefetcher predicts
             order = np.random.default_rng(1).permutation(size)
@@ -108,8 +108,8 @@ def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
         begun = time.perf_counter()
         run(kernels.hand_over, workers, barrier, data, what, count, rounds, out, threads=workers)
         tick = (time.perf_counter() - begun) / max(1, int(out[16]))
-        found.append(int(out[8]) * tick / (rounds * size))
-    return min(found[1:])
+        times.append(int(out[8]) * tick / (rounds * size))
+    return min(times[1:])
 
 
 def _cycle(elements: int, way: str) -> NDArray[Any]:
@@ -163,7 +163,7 @@ def launch_seconds(count: int = 200) -> float:
 
 def pingpong(transport: Any, sizes: tuple[int, ...] = (8, 1 << 22), rounds: int = 30) -> list[float]:
     """Seconds of a message each way between ranks 0 and 1, for each size."""
-    other, found = 1 - transport.rank, []
+    other, times = 1 - transport.rank, []
     for size in sizes:
         message = np.zeros(size, np.uint8)
         transport.barrier()
@@ -176,8 +176,8 @@ def pingpong(transport: Any, sizes: tuple[int, ...] = (8, 1 << 22), rounds: int 
                 transport.collect(other)
                 transport.post(other, [message])
             transport.finish()
-        found.append((time.perf_counter() - begun) / rounds / 2)
-    return found
+        times.append((time.perf_counter() - begun) / rounds / 2)
+    return times
 
 
 def exchange(*, processes: bool = True) -> dict[str, dict[str, float]]:
@@ -185,11 +185,11 @@ def exchange(*, processes: bool = True) -> dict[str, dict[str, float]]:
     from arcflux.transports import run_local
 
     times = run_local(2, pingpong, ranks_per_node=1)[0]
-    found = {"local": _rates(times)}
+    rates = {"local": _rates(times)}
     by_mpi = _with_mpi() if processes else None
     if by_mpi is not None:
-        found["mpi"] = _rates(by_mpi)
-    return found
+        rates["mpi"] = _rates(by_mpi)
+    return rates
 
 
 def _rates(times: list[float], sizes: tuple[int, int] = (8, 1 << 22)) -> dict[str, float]:
@@ -212,8 +212,8 @@ def _with_mpi() -> list[float] | None:
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
     except (ArcfluxError, OSError, subprocess.SubprocessError):
         return None
-    said = re.search(r"\[[^\[\]m]+\]", done.stdout)  # Open MPI writes escape sequences after it
-    return None if said is None else list(json.loads(said.group()))
+    printed = re.search(r"\[[^\[\]m]+\]", done.stdout)  # Open MPI writes escape sequences after it
+    return None if printed is None else list(json.loads(printed.group()))
 
 
 def speak() -> None:

@@ -50,16 +50,16 @@ class Absent:
         Where a search on a grid was measured, searches that were not measured come after it.
         """
         work = replace(work, supersteps=round(supersteps)) if supersteps else work
-        found = gammas(self.profile, work, graph)
-        made = [
+        constants = gammas(self.profile, work, graph)
+        every = [
             one
             for way in directions or ("pull", "push")
-            for one in self._by_ranges(work, graph, placement.nodes, placement.parts, way, found)
+            for one in self._by_ranges(work, graph, placement.nodes, placement.parts, way, constants)
         ]
         if work.grid:
-            made += self._by_grid(graph, placement, found)
-        known = self.profile.traversal is not None
-        return sorted(made, key=lambda one: (not one.fits, known and one.partition != "grid", one.seconds))
+            every += self._by_grid(graph, placement, constants)
+        measured = self.profile.traversal is not None
+        return sorted(every, key=lambda one: (not one.fits, measured and one.partition != "grid", one.seconds))
 
     def _by_ranges(
         self, work: Work, shape: Shape, nodes: int, parts: int, direction: str, found: Gammas
@@ -86,8 +86,8 @@ class Absent:
         ways = [made("node" if parts > 1 else "none", once, loaded)]
         if devices > 1 and profile.peer:
             for one in volumes(shape, parts, work.value):
-                here = Exchange(one.name, one.bytes * devices / parts, one.messages)
-                phases = Phases(0.0, once.compute, between_peers(profile, devices, here) + once.transfer)
+                per_node = Exchange(one.name, one.bytes * devices / parts, one.messages)
+                phases = Phases(0.0, once.compute, between_peers(profile, devices, per_node) + once.transfer)
                 ways.append(made(one.name, phases, one.bytes * visits))
         return ways
 
@@ -111,16 +111,16 @@ class Absent:
         An operation is an element that a kernel reads, at its memory's speed; bytes cross the slowest link.
         """
         profile, parts = self.profile, placement.parts
-        given = given_by(shape, parts, **parameters)
-        scaling = judge(app, given)
+        inputs = given_by(shape, parts, **parameters)
+        scaling = judge(app, inputs)
         each = gammas(profile, Work(app.name, 4, 8), shape).pull
         moved = scaling.bytes if parts > 1 else 0.0
-        apart = min(moved, app.apart(given) if app.apart else moved)
+        apart = min(moved, app.apart(inputs) if app.apart else moved)
         network = math.inf
         if placement.nodes > 1 and profile.network:
             network = profile.network * placement.nodes / parts
         sending, reading = (min(network, _rate(profile, moves, app.scattered)) for moves in ("explicit", app.moves))
-        memory = app.memory(given) if app.memory else 8 * shape.arcs / parts + 16 * shape.vertices
+        memory = app.memory(inputs) if app.memory else 8 * shape.arcs / parts + 16 * shape.vertices
         if app.variant.startswith("duplicated graph"):
             memory = 8.0 * shape.arcs + 16 * shape.vertices
         transfer = (moved - apart) / sending + apart / reading

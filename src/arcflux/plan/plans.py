@@ -1,9 +1,9 @@
-"""The vocabulary of the planner: where a run is placed, a way to run with what is predicted of it, and a plan of them.
+"""The types of the planner: where a run is placed, a candidate with its prediction, and a plan of several candidates.
 
-A :class:`Plan` says which candidate was chosen, what else there was, and why. Every question is answered by one: what
-to do about a run (choose.py), what a run would take (af.estimate), what it did take (explain.py), and, for each size of
-another machine, what it would take there (scaling.py). :func:`predict` is behind all of them; a machine that is here
-(this_machine.py) and another one (other_machine.py) differ in where their rates come from.
+A :class:`Plan` says which candidate was chosen, what else there was, and why. All questions are answered by one: how to
+run (choose.py), the time of a run (af.estimate), the comparison with a finished run (explain.py), and the time at each
+size of another machine (scaling.py). All use :func:`predict`; this machine (this_machine.py) and another one
+(other_machine.py) differ in the source of their rates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Machine", "Placement", "Plan", "Step", "predict", "seconds", "times"]
 
-# The most supersteps that JSON lists, the most candidates that are told to a person, the most supersteps looked at.
+# The most supersteps listed in JSON, the most candidates printed, the most supersteps examined.
 _STEPS, _TOLD, _MOST_STEPS = 256, 6, 4096
 _HELP = {
     "load": "a larger cache, or vertices in an order in which neighbours are near",
@@ -41,7 +41,7 @@ _HELP = {
 
 
 def seconds(value: float) -> str:
-    """A time with three digits, in the unit that suits it.
+    """A time with three digits, in a suitable unit.
 
     Examples
     --------
@@ -56,10 +56,10 @@ def seconds(value: float) -> str:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a run is: on threads, or on parts of the graph that are on nodes; 0: whatever is best.
+    """The placement of a run: on threads, or on parts of the graph on nodes; 0: whatever is best.
 
-    `exchange`: what nodes tell each other; empty where workers share everything. `speeds`: how fast the device of each
-    part is, 1.0 being a core of this machine.
+    `exchange`: what nodes exchange; empty where workers share memory. `speeds`: how fast the device of each part is,
+    1.0 being a core of this machine.
     """
 
     threads: int = 0
@@ -72,7 +72,7 @@ class Placement:
 
     @classmethod
     def checked(cls, threads: Any, parts: Any, nodes: Any, speeds: Any) -> Placement:
-        """Where a person asks a run to be, if that makes sense."""
+        """The placement that a user asked for, checked."""
         for name, count in (("threads", threads), ("parts", parts), ("nodes", nodes)):
             if count is None and name != "nodes":
                 continue
@@ -89,7 +89,7 @@ class Placement:
         return cls(threads or 0, parts or 0, nodes, exchange="readers" if nodes > 1 else "", speeds=fast)
 
     def counts(self) -> list[int]:
-        """How many workers to look at, all of them first: those asked for, or one, all, and powers of two between."""
+        """Worker counts to consider, all workers first: the one asked for, or one, all, and powers of two."""
         if self.parts:
             return [min(self.parts, config.cores())]
         if self.threads:
@@ -126,11 +126,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to run: direction, placement, and what is predicted of the whole run.
+    """A way to run: direction, placement, and the prediction of the whole run.
 
-    `phases`: seconds by what they are spent on; `doubt`: by which share they may be longer or shorter; `bytes`: that
-    cross between nodes or devices; `memory`: bytes of a device, if that `fits`, and `spilled` what does not;
-    `at_least`: it is a bound, and takes no less. `fit`: what it was predicted by, here.
+    `phases`: seconds by phase; `doubt`: the relative error of those; `bytes`: crossing between nodes or devices;
+    `memory`: bytes of a device, whether they fit (`fits`), and the bytes that do not (`spilled`); `at_least`: the
+    seconds are a lower bound. `fit`: the fit of the prediction, on this machine.
     """
 
     direction: str
@@ -152,12 +152,12 @@ class Candidate:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Between which the seconds are expected; a bound is the least of them."""
+        """The range in which the seconds are expected; a bound is its lower end."""
         return self.seconds / (1.0 if self.at_least else 1 + self.doubt), self.seconds * (1 + self.doubt)
 
     @property
     def threads(self) -> int:
-        """Workers of one process; 0 where it is on parts."""
+        """Workers of one process; 0 when it runs on parts."""
         return self.placement.threads
 
     @property
@@ -167,12 +167,12 @@ class Candidate:
 
     @property
     def exchange(self) -> str:
-        """What nodes or devices tell each other; empty where they share everything."""
+        """What nodes or devices exchange; empty where they share memory."""
         return self.placement.exchange
 
     @property
     def name(self) -> str:
-        """The way in a few words, without how many there are of what."""
+        """A short description, without counts."""
         if self.at_least:
             return "bound"
         return f"{self.direction}, {self.partition}, {self.exchange}" if self.exchange else self.direction
@@ -197,36 +197,36 @@ class Candidate:
 
 
 class Machine(Protocol):
-    """Something that runs can be predicted on, by rates that were measured here or given in a profile."""
+    """A machine whose runs can be predicted, from rates measured here or given in a profile."""
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Its name for users."""
 
     def candidates(
         self, work: Work, graph: Any, placement: Placement, directions: Sequence[str], supersteps: float | None
     ) -> list[Candidate]:
-        """Every way that rates are known for."""
+        """All candidates for which there are rates."""
 
 
 def predict(
     work: Work, graph: Shape | Sketch, machine: Machine, placement: Placement, *, directions: Sequence[str] = (),
     supersteps: float | None = None,
 ) -> list[Candidate]:  # fmt: skip
-    """Every way to run on a machine that is left open, the fastest of those that fit first; at least one.
+    """All candidates for what was left open, the fastest of those that fit first; at least one.
 
-    `directions` are those that may be taken, all that are known without it.
+    `directions` are those allowed; by default all that have rates.
     """
     return machine.candidates(work, graph, placement, directions, supersteps)
 
 
 @dataclass(frozen=True, repr=False)
 class Plan(Told):
-    """What was chosen for a run, what else there was, and why; nothing in it was measured but the rates.
+    """The chosen candidate of a run, the others, and why; only the rates in it were measured.
 
-    `candidates`: the chosen one first. `bytes`: that memory moves; `memory`: of graph and run at the peak.
-    `measured_here`: rates are those of this machine. `push_over_pull`: what an arc costs to push over what it costs to
-    pull.
+    `candidates`: the chosen one first. `bytes`: moved by memory; `memory`: of graph and run at the peak.
+    `measured_here`: rates are those of this machine. `push_over_pull`: the cost of pushing an arc over that of pulling
+    it.
     """
 
     work: Work
@@ -242,22 +242,22 @@ class Plan(Told):
 
     @property
     def algorithm(self) -> str:
-        """What is run."""
+        """The algorithm or program."""
         return self.work.name
 
     @property
     def chosen(self) -> Candidate:
-        """The candidate that was chosen."""
+        """The chosen candidate."""
         return self.candidates[0]
 
     @property
     def placement(self) -> Placement:
-        """Where the run is."""
+        """The placement of the run."""
         return self.chosen.placement
 
     @property
     def direction(self) -> str:
-        """The direction that was chosen."""
+        """The chosen direction."""
         return self.chosen.direction
 
     @property
@@ -272,12 +272,12 @@ class Plan(Told):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Between which the seconds should be."""
+        """The range in which the seconds should be."""
         return self.chosen.range
 
     @property
     def supersteps(self) -> float:
-        """How many are expected."""
+        """The expected number of supersteps."""
         return self.chosen.supersteps
 
     @property
@@ -287,15 +287,15 @@ class Plan(Told):
 
     @property
     def key(self) -> str:
-        """Under which name a run of it is kept."""
+        """The name of its recorded runs."""
         return f"{self.work.run_key}/{self.direction}"
 
     @property
     def steps(self) -> list[Step]:
-        """The chosen candidate superstep by superstep; empty where only the whole is known.
+        """The chosen candidate by superstep; empty where only the total is known.
 
-        Barriers are the same in each, all else goes as the arcs of the frontier. The direction is what the engine's own
-        rule says of such a frontier.
+        Barriers cost the same in each, everything else is in proportion to the arcs of the frontier. The direction
+        follows the engine's rule for such a frontier.
         """
         from arcflux.compile.direction import pulls
 
@@ -365,7 +365,7 @@ class Plan(Told):
 
     @property
     def helping(self) -> str:
-        """What would help most: whatever shortens the longest phase."""
+        """What would help most: advice on the longest phase."""
         phases = self.chosen.phases
         longest = max(phases, key=lambda name: phases[name], default="")
         if self.placement.nodes > 1 and longest == "barriers":
@@ -374,7 +374,7 @@ class Plan(Told):
 
 
 def times(one: Candidate, other: Candidate) -> str:
-    """How much longer a candidate takes than another; an empty graph may take no time at all."""
+    """How much longer one candidate takes than another; a run on an empty graph may take no time at all."""
     if other.seconds > 0:
         return f"{one.seconds / other.seconds:.2f} times as long"
     return f"{seconds(one.seconds)} longer"

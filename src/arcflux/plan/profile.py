@@ -183,8 +183,8 @@ def _parsed(text: str, path: str) -> dict[str, Any]:
 def _profile(given: dict[str, Any], path: str) -> Profile:
     """The profile that a parsed file describes."""
     sources = given.get("sources", {})
-    found: dict[str, Any] = {"name": given.get("name", Path(path).stem), "title": given.get("title", "")}
-    said: dict[str, str] = {}
+    figures: dict[str, Any] = {"name": given.get("name", Path(path).stem), "title": given.get("title", "")}
+    sources_of: dict[str, str] = {}
     for place, (attribute, unit, optional) in _FIGURES.items():
         section, _, key = place.partition(".")
         entry = _section(given, section, path).get(key)
@@ -193,23 +193,23 @@ def _profile(given: dict[str, Any], path: str) -> Profile:
                 continue
             raise FormatError(f"{place} is missing", path=path, expected=f"a number at [{section}] {key}")
         value, source = (entry.get("value"), entry.get("source", "")) if isinstance(entry, dict) else (entry, "")
-        found[attribute] = _number(value, attribute, place, path) * unit
+        figures[attribute] = _number(value, attribute, place, path) * unit
         if attribute in _WHOLE:
-            found[attribute] = int(found[attribute])
-        said[attribute] = sources.get(source, source) or f"given in {path}"
+            figures[attribute] = int(figures[attribute])
+        sources_of[attribute] = sources.get(source, source) or f"given in {path}"
     _refuse_unknown(given, path)
-    found["kind"] = _section(given, "device", path).get("kind", "device")
-    found["peers"] = _matrix(_section(given, "link", path).get("peers"), found["devices"], path)
+    figures["kind"] = _section(given, "device", path).get("kind", "device")
+    figures["peers"] = _matrix(_section(given, "link", path).get("peers"), figures["devices"], path)
     for section, (attribute, unit) in _TABLES.items():
         if section in given:
-            found[attribute] = _table(given[section], section, unit, path)
+            figures[attribute] = _table(given[section], section, unit, path)
             source = given[section].get("source", "")
-            said[attribute] = sources.get(source, source) or f"given in {path}"
-    if found["efficiency"] > 1:
-        raise FormatError(f"device.efficiency is {found['efficiency']}", path=path, expected="a share, at most 1")
-    if found["nodes"] > 1 and "network" not in found:
+            sources_of[attribute] = sources.get(source, source) or f"given in {path}"
+    if figures["efficiency"] > 1:
+        raise FormatError(f"device.efficiency is {figures['efficiency']}", path=path, expected="a share, at most 1")
+    if figures["nodes"] > 1 and "network" not in figures:
         raise FormatError("network.gbs is missing, and there are several nodes", path=path, expected="GB/s of a node")
-    return Profile(**found, sources=said)
+    return Profile(**figures, sources=sources_of)
 
 
 def _section(given: dict[str, Any], name: str, path: str) -> dict[str, Any]:

@@ -56,8 +56,8 @@ def shape_of(graph: Any) -> Shape:
         from arcflux.io import load
 
         spec = is_spec(graph) and not os.path.exists(graph)
-        found = of_spec(os.fspath(graph)) if spec else peek(Path(graph))
-        return found if found is not None else measure_shape(load(graph))
+        shape = of_spec(os.fspath(graph)) if spec else peek(Path(graph))
+        return shape if shape is not None else measure_shape(load(graph))
     raise UsageError(f"the graph is {graph!r}", expected="a graph, a spec, a file, or (vertices, arcs, shape)")
 
 
@@ -103,18 +103,18 @@ def _asking(graph: Graph) -> Any:
     targets = np.asarray(neighbours)[starts + np.arange(int(lengths.sum()))]
     sources = np.repeat(np.arange(len(picked)), lengths)
     share = graph.vertices / max(1, len(picked))
-    into, kept = graph.into.offsets, {}
+    into, sums = graph.into.offsets, {}
 
     def asked(k: int) -> tuple[int, int]:
         from arcflux.partition.ranges import bounds
 
-        if k not in kept:
+        if k not in sums:
             cuts = bounds(into, k)
             where = np.searchsorted(cuts[1:], targets, side="right")
             home = np.searchsorted(cuts[1:], picked, side="right")
             pairs = np.unique(sources * k + where)
             foreign = int((pairs % k != home[pairs // k]).sum())
-            kept[k] = round(len(pairs) * share), round(foreign * share)
-        return kept[k]
+            sums[k] = round(len(pairs) * share), round(foreign * share)
+        return sums[k]
 
     return asked

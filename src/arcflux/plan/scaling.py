@@ -211,8 +211,8 @@ def prepare_plan(
     if not ways and not isinstance(algorithm, Program):
         work_of(algorithm, supersteps)
     if not ways and (parameters or moves):
-        said = "parameters and moves are for applications of the HIVE study"
-        raise UsageError(said, expected="no such thing", remedy="leave them out")
+        problem = "parameters and moves are for applications of the HIVE study"
+        raise UsageError(problem, expected="no such thing", remedy="leave them out")
     ways = moved_by(ways, moves)
     given = parameters_of(ways, parameters or {})
     for way in ways:
@@ -240,8 +240,8 @@ def _row(
         placement = Placement(0, parts, nodes)
         if not ways:
             return predict(work, shape, machine, placement)
-        made = [machine.application(way, shape, placement, given) for way in ways]
-        return sorted(made, key=lambda one: (not one.fits, one.seconds))
+        candidates = [machine.application(way, shape, placement, given) for way in ways]
+        return sorted(candidates, key=lambda one: (not one.fits, one.seconds))
 
     every = tried(nodes, devices)
     best, alone = every[0], tried(1, 1)[0]
@@ -315,7 +315,7 @@ def whole_numbers(what: str, given: Any) -> list[int]:
     """
     expected = f"{what} as 4, 1..16 or 16,25,36, from 1 to {_MOST:,}"
     items: Iterable[Any] = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else given
-    found: list[int] = []
+    numbers: list[int] = []
     try:
         for item in items:
             if isinstance(item, bool):
@@ -324,12 +324,12 @@ def whole_numbers(what: str, given: Any) -> list[int]:
             low, high = int(first), int(last) if dots else int(first)
             if not 1 <= low <= high <= _MOST or high - low > 4096:
                 raise ValueError
-            found.extend(range(low, high + 1))
+            numbers.extend(range(low, high + 1))
     except (TypeError, ValueError):
-        found = []
-    if not found:
+        numbers = []
+    if not numbers:
         raise UsageError(f"{what} is {given!r}", expected=expected)
-    return found
+    return numbers
 
 
 def _notes(profile: Profile, work: Work, ways: Sequence[Application], sizes: Sequence[tuple[int, int]]) -> list[str]:

@@ -1,8 +1,8 @@
-"""What a plan needs to know of a graph: how many vertices and arcs, how they are spread, how deep a search goes.
+"""What a plan needs to know of a graph: vertices and arcs, the distribution of degrees, the depth of a search.
 
-From the degrees alone follow the sizes of Lux's sets, INS and UDS, when the numbers of neighbours have nothing to do
-with each other: of k ranges, a vertex with d out-arcs is read by k (1 - (1 - 1/k)^d). Where neighbours are near, as on
-a grid, what is read of others is the `boundary` of each cut. A graph that is there is asked instead (sample.py).
+Where neighbours are independent, the degrees alone give the sizes of Lux's sets, INS and UDS: of k ranges, a vertex
+with d out-arcs is read by k (1 - (1 - 1/k)^d). Where neighbours are near, as on a grid, the remote reads are the
+`boundary` of each cut. A loaded graph is sampled instead (sample.py).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Shape:
     """A graph as the models see it: classes of vertices by out-degree, `degrees[i]` for `counts[i]` of them.
 
     `spread` says that degrees are means of a Poisson distribution. `depth` is how many levels a search has. `boundary`
-    is what a cut between two ranges separates, where neighbours are near; None where they are anywhere. `asked` gives
-    (sum of INS, sum of UDS) for k ranges, when there is a graph to ask. `notes` say what had to be guessed. `seen` is a
-    sketch of it, if one was made, which says more than its degrees.
+    is the number of vertices on a cut between two ranges, where neighbours are near; None where they are anywhere.
+    `asked` gives (sum of INS, sum of UDS) for k ranges, measured on a loaded graph. `notes` list what was guessed.
+    `seen` is its sketch, if one was made, which has more than its degrees.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Shape:
 
     @property
     def mean_degree(self) -> float:
-        """Arcs a vertex."""
+        """Arcs per vertex."""
         return self.arcs / max(1, self.vertices)
 
     @property
@@ -62,7 +62,7 @@ class Shape:
         return float(self.degrees.max(initial=0.0))
 
     def wedges(self) -> float:
-        """The sum over arcs of the smaller degree of their ends, as if ends were chance: what intersecting rows takes.
+        """The sum over arcs of the smaller degree of their ends, for random ends: the work of intersecting rows.
 
         Examples
         --------
@@ -78,7 +78,7 @@ class Shape:
         return float((arcs * (smaller + degrees * others)).sum() / total)
 
     def squares(self) -> float:
-        """The sum of squared degrees: how many ways of two arcs there are."""
+        """The sum of squared degrees: the number of paths of two arcs."""
         return float((self.counts * self.degrees**2).sum())
 
     def ins(self, k: int) -> float:
@@ -99,14 +99,14 @@ class Shape:
         return k * read, (k - 1) * read
 
     def _hit(self, share: float) -> Array:
-        """The chance that some arc of a vertex ends in a part that has `share` of all."""
+        """The probability that some arc of a vertex ends in a part that has `share` of all."""
         if share >= 1.0:
             return (self.degrees > 0).astype(np.float64)
         hit: Array = -np.expm1(-self.degrees * share if self.spread else self.degrees * math.log1p(-share))
         return hit
 
     def cold(self, hot: float) -> float:
-        """The share of arcs whose source is not among the `hot` vertices with most arcs: what misses a cache.
+        """The share of arcs whose source is not among the `hot` vertices with most arcs: cache misses.
 
         Examples
         --------
@@ -130,12 +130,12 @@ class Shape:
         return float(np.cumsum(self.counts[order])[np.searchsorted(arcs, share * arcs[-1])])
 
     def local(self, k: int = 16) -> float:
-        """How near neighbours are: 0 when they are anywhere, 1 when ranges read nothing of each other."""
+        """How local neighbours are: 0 when they are anywhere, 1 when ranges read nothing of each other."""
         anywhere = (k - 1) * float((self.counts * self._hit(1.0 / k)).sum())
         return max(0.0, 1.0 - self.uds(k) / anywhere) if anywhere else 0.0
 
     def sketch(self) -> Sketch:
-        """The graph in a few numbers: as it was seen, or as its degrees have it."""
+        """The sketch of the graph: the measured one, or one derived from its degrees."""
         if self.seen is not None:
             return self.seen
         return Sketch(
@@ -179,7 +179,7 @@ def kronecker(
 
 
 def _degree(zeros: int, ones: int, arcs: float, simple: bool) -> float:
-    """The expected out-degree of a vertex with so many bits of either kind, when so many arcs were drawn.
+    """The expected out-degree of a vertex with the given numbers of bits of each kind, for so many drawn arcs.
 
     With `simple`, parallel arcs count once: of the cells of its row, those that were hit, without the diagonal.
     """
@@ -213,7 +213,7 @@ def grid(rows: int, columns: int, name: str = "") -> Shape:
 
 
 def from_description(vertices: int, arcs: int, shape: str = "powerlaw", name: str = "") -> Shape:
-    """A graph that need not exist: its size, and how its degrees are spread.
+    """A shape from a description: its size, and its distribution of degrees.
 
     Examples
     --------

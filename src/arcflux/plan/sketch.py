@@ -82,24 +82,24 @@ class Sketch:
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Sketch:
         """From the output of ``vars``; an error if it is not that."""
-        found = cls(**{**kept, "near": tuple(map(float, kept["near"]))})
-        numbers = [*(value for name, value in vars(found).items() if name != "near"), *found.near]
-        if len(found.near) != len(SPANS) or not all(
+        sketch = cls(**{**kept, "near": tuple(map(float, kept["near"]))})
+        numbers = [*(value for name, value in vars(sketch).items() if name != "near"), *sketch.near]
+        if len(sketch.near) != len(SPANS) or not all(
             isinstance(one, int | float) and math.isfinite(one) and one >= 0 for one in numbers
         ):
             raise ValueError("a figure is no number, or negative")
-        return found
+        return sketch
 
 
 def sketch_graph(graph: Graph) -> Sketch:
     """The sketch of a graph from a sample of its arcs; kept with the graph."""
-    found: Sketch | None = graph.kept.get("sketch")
-    if found is None:
-        found = sample_rows(graph.vertices, graph.arcs, *graph.out)
+    sketch: Sketch | None = graph.kept.get("sketch")
+    if sketch is None:
+        sketch = sample_rows(graph.vertices, graph.arcs, *graph.out)
         if "depth" in graph.kept:
-            found = replace(found, depth=graph.kept["depth"])
-        graph.kept["sketch"] = found
-    return found
+            sketch = replace(sketch, depth=graph.kept["depth"])
+        graph.kept["sketch"] = sketch
+    return sketch
 
 
 def sample_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any) -> Sketch:

@@ -91,17 +91,17 @@ class Here:
     ) -> list[Candidate]:
         """Every direction on every number of workers for which there are rates; else a bound, from its bytes."""
         sketch = graph if isinstance(graph, Sketch) else graph.sketch()
-        found = [
+        every = [
             self._placed(one, work, graph, placement, workers)
             for workers in placement.counts()
             for direction in directions or work.measured
             if (one := self._candidate(work, sketch, direction, workers, supersteps)) is not None
         ]
-        if not found:
+        if not every:
             workers = placement.counts()[0]
             bound = self._bound(work, sketch, (directions or work.measured)[0], workers)
-            found = [self._placed(bound, work, graph, placement, workers)]
-        return sorted(found, key=lambda one: one.seconds)
+            every = [self._placed(bound, work, graph, placement, workers)]
+        return sorted(every, key=lambda one: one.seconds)
 
     def _candidate(
         self, work: Work, sketch: Sketch, direction: str, workers: int, supersteps: float | None
@@ -125,13 +125,13 @@ class Here:
 
     def _bound(self, work: Work, sketch: Sketch, direction: str, workers: int) -> Candidate:
         """The time that memory alone needs for the arcs and the values they read; a run takes more, hence the range."""
-        known = self.calibration
+        calibration = self.calibration
         steps = float(work.supersteps) or max(1.0, work.rounds * sketch.depth)
         visits = work.sweeps or steps
         phases = {
-            "launch": known.launch, "barriers": known.barrier * steps,
-            "compute": sketch.arcs * work.arc_bytes / known.throughput["regular_read"]["host"] * visits,
-            "load": sketch.arcs * known.curve.gather(sketch, work.value) * visits,
+            "launch": calibration.launch, "barriers": calibration.barrier * steps,
+            "compute": sketch.arcs * work.arc_bytes / calibration.throughput["regular_read"]["host"] * visits,
+            "load": sketch.arcs * calibration.curve.gather(sketch, work.value) * visits,
         }  # fmt: skip
         return Candidate(direction, phases, 9.0, Placement(workers), steps, at_least=True)
 
@@ -248,9 +248,13 @@ _current: tuple[tuple[Any, ...], tuple[Any, ...], Here] | None = None
 def current(*, fresh: bool = False) -> Here:
     """The current state of this machine: read once per process; with `fresh`, again if the files have changed."""
     global _current
-    asked = os.environ.get("ARCFLUX_CACHE"), os.environ.get("ARCFLUX_THREADS")
-    if _current is None or _current[0] != asked or (fresh and _current[1] != (calibration_time(), runs_written())):
-        _current = asked, (calibration_time(), runs_written()), _read_machine()
+    environment = os.environ.get("ARCFLUX_CACHE"), os.environ.get("ARCFLUX_THREADS")
+    if (
+        _current is None
+        or _current[0] != environment
+        or (fresh and _current[1] != (calibration_time(), runs_written()))
+    ):
+        _current = environment, (calibration_time(), runs_written()), _read_machine()
     return _current[2]
 
 

@@ -149,8 +149,8 @@ def parents(graph: Graph, given: Any, numbers: bool) -> Array:
     """The parents as vertex numbers, NOBODY or STRANGER: int64[vertices]."""
     size = graph.vertices
     if numbers:
-        found = wholes("parent", given, size)
-        return np.where((found >= NOBODY) & (found < size), found, STRANGER)
+        numbers_of_ids = wholes("parent", given, size)
+        return np.where((numbers_of_ids >= NOBODY) & (numbers_of_ids < size), numbers_of_ids, STRANGER)
     values = _sized("parent", given, size)
     if graph.ids.kind == "text":
         missing = _nameless(values)
@@ -163,8 +163,8 @@ def parents(graph: Graph, given: Any, numbers: bool) -> Array:
             )
         values = wholes("parent", values, size)
         missing = values == NOBODY
-    found = graph.ids.find(values)
-    return np.where(missing, NOBODY, np.where(found < 0, STRANGER, found))
+    numbers_of_ids = graph.ids.find(values)
+    return np.where(missing, NOBODY, np.where(numbers_of_ids < 0, STRANGER, numbers_of_ids))
 
 
 def _nameless(values: Array) -> Array:

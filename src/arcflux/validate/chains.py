@@ -41,8 +41,8 @@ def articulation_points(graph: Graph, articulation: Any) -> Report:
     points = articulation_flags(graph)
 
     def tell(v: int) -> Offence:
-        said = ("no articulation point", "an articulation point")
-        return Offence(arguments.user_id(graph, v), said[int(given[v])], said[int(points[v])])
+        words = ("no articulation point", "an articulation point")
+        return Offence(arguments.user_id(graph, v), words[int(given[v])], words[int(points[v])])
 
     rule = Rule.checked("points", "a vertex is marked exactly when its component falls apart without it",
                         np.flatnonzero(given != points), tell)  # fmt: skip
@@ -65,9 +65,9 @@ def bridges(graph: Graph, chosen: Any) -> Report:
 
     def tell(place: int) -> Offence:
         u, v = arguments.arc(graph, place)
-        said = ("no bridge", "a bridge")
+        words = ("no bridge", "a bridge")
         ends = f"edge {arguments.user_id(graph, u)} -> {arguments.user_id(graph, v)}"
-        return Offence(arguments.user_id(graph, u), f"{ends}, {said[int(given[place])]}", said[int(bridged[place])])
+        return Offence(arguments.user_id(graph, u), f"{ends}, {words[int(given[place])]}", words[int(bridged[place])])
 
     rule = Rule.checked("edges", "an edge is marked exactly when its component falls apart without it",
                         np.flatnonzero(given != bridged), tell, unit="edges")  # fmt: skip

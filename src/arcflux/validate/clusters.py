@@ -48,8 +48,8 @@ def kkt_residual(matrix: Any, seed: int, scores: Array, alpha: float, rho: float
     slope[seed] -= alpha / root[seed]
     moved = q - slope
     soft = np.sign(moved) * np.maximum(np.abs(moved) - rho * alpha * root, 0.0)
-    there = degree > 0
-    return float(np.abs(q - soft)[there].max(initial=0.0))
+    connected = degree > 0
+    return float(np.abs(q - soft)[connected].max(initial=0.0))
 
 
 @takes_graph
@@ -87,11 +87,11 @@ def local_clusters(
             worst = max(worst, float((rest - rho * degree).max()), float(-rest.min()))
             mass = max(mass, abs(float(p.sum() + rest.sum()) - 1))
         wrong = max(wrong, _cut_error(matrix, degree, found, k))
-    said = {
+    sentences = {
         "fista": f"every KKT residual is at most {enough:.1e}",
         "push": "every residual is from 0 to below rho times the degree",
     }[method]
-    rules = [Rule.overall("optimal", said, f"{worst:.1e} more", not worst <= 1e-12)]
+    rules = [Rule.overall("optimal", sentences, f"{worst:.1e} more", not worst <= 1e-12)]
     if method == "push":
         rules.append(Rule.overall("mass", "scores and residuals add up to 1", f"{mass:.1e} off", not mass <= 1e-9))
     rules.append(Rule.overall("cut", "every conductance is that of its cluster", f"{wrong:.1e} off", not wrong <= 1e-9))

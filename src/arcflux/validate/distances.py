@@ -98,11 +98,11 @@ def _compared(name: str, graph: Graph, given: Any, vertices: Any, value: Any, ag
         block = dijkstra(matrix, indices=chosen[first : first + _BLOCK], unweighted=True)
         for k, row in enumerate(block, first):
             expected[k] = value(row[np.isfinite(row) & (row > 0)])
-    found = values[chosen]
-    wrong = np.flatnonzero(~np.isclose(found, expected, rtol=1e-9, atol=0.0))
+    chosen_values = values[chosen]
+    wrong = np.flatnonzero(~np.isclose(chosen_values, expected, rtol=1e-9, atol=0.0))
     rule = Rule.checked(
         "values", f"{len(chosen):,} vertices have what a search from each gives", wrong,
-        lambda k: Offence(arguments.user_id(graph, chosen[k]), repr(float(found[k])), repr(float(expected[k]))),
+        lambda k: Offence(arguments.user_id(graph, chosen[k]), repr(float(chosen_values[k])), repr(float(expected[k]))),
     )  # fmt: skip
     return Report(name, (rule,))
 

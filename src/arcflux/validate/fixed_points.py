@@ -70,8 +70,8 @@ def katz(
         square = float(given @ given)
         rules.append(Rule.overall("length", "the squares sum to 1", found=f"{square:.9g}",
                                   broken=bool(own.any()) and not abs(square - 1) <= 1e-9))  # fmt: skip
-        left = given - alpha * (matrix @ given)  # beta over the length before normalization
-        length = float(own @ own) / float(own @ left) if own @ left else 1.0
+        offset = given - alpha * (matrix @ given)  # beta over the length before normalization
+        length = float(own @ own) / float(own @ offset) if own @ offset else 1.0
     values = given * length
     rules += _steady(graph, "centrality", values, lambda: alpha * (matrix @ values) + own, tolerance)
     return Report("katz", tuple(rules))

@@ -118,9 +118,9 @@ def _iterate(graph: Graph, rank: Array, damping: float, dangling: str, weight: s
 
 
 def _sum_rule(total: float, tolerance: float, dangling: str, vertices: int) -> Rule:
-    kept = dangling == "redistribute"
-    least = 1 - tolerance if kept else 0.0
-    sentence = "the ranks sum to 1" if kept else "the ranks sum to at most 1"
+    redistributed = dangling == "redistribute"
+    least = 1 - tolerance if redistributed else 0.0
+    sentence = "the ranks sum to 1" if redistributed else "the ranks sum to at most 1"
     broken = vertices > 0 and not least <= total <= 1 + tolerance
     return Rule.overall("sum", f"{sentence}, give or take {tolerance}", found=f"{total:.9g}", broken=broken)
 

@@ -1,4 +1,4 @@
-"""Betweenness, triangles, friends of friends, checked by computing them once more in the plainest way that finishes."""
+"""Betweenness, triangles, friends of friends, checked by computing them again in the plainest way that finishes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["betweenness", "clustering", "edge_betweenness", "scan_statistics", "
 
 Array = NDArray[Any]
 
-# What two correct centralities may differ by where almost no path passes, relative to the largest centrality.
+# How much two correct centralities may differ where almost no path passes, relative to the largest centrality.
 _SMALLEST = 1e-9
-# Bytes that workers may take for arrays of their own, before there are fewer workers.
+# Bytes for the workers' own arrays; beyond that, fewer workers are used.
 _ROOM = 2 << 30
-# Vertices whose friends are listed again, of a result with more.
+# In larger results, the number of vertices whose friends are listed again.
 _SAMPLE = 1024
-# A product of matrices is made in about so many slices of its rows.
+# A product of matrices is computed in about this many slices of its rows.
 _SLICES = 32
 
 
@@ -123,7 +123,7 @@ def edge_betweenness(
 
 
 def _brandes(graph: Graph, rows: Adjacency, sources: Array, arcs: bool = False) -> Array:
-    """The dependencies of all vertices, or of all arcs, of which parallel ones count each by itself."""
+    """The dependencies of all vertices, or of all arcs, where each of parallel arcs counts by itself."""
     import arcflux.validate.kernels as kernels
 
     workers = _workers(graph, arrays=5 + arcs * (1 + graph.arcs // max(1, graph.vertices)))
@@ -136,7 +136,7 @@ def _brandes(graph: Graph, rows: Adjacency, sources: Array, arcs: bool = False) 
 
 
 def _workers(graph: Graph, arrays: int) -> int:
-    """How many workers may have so many arrays of 64 bits a vertex each: all of them while that is little memory."""
+    """How many workers may have `arrays` 64-bit arrays by vertex each: all of them while that is little memory."""
     return max(1, min(config.threads(), _ROOM // (8 * arrays * max(1, graph.vertices))))
 
 
@@ -153,7 +153,7 @@ def _simple(graph: Graph, source: Array, target: Array, directed: bool) -> Adjac
 def triangles(graph: Graph, total: int | None = None, per_vertex: Any = None) -> Report:
     """Check the number of triangles, in all or through each vertex, by counting again.
 
-    Directions are forgotten, parallel and opposite edges count once, self-loops not at all.
+    Directions are ignored, parallel and opposite edges count once, self-loops not at all.
 
     Examples
     --------
@@ -202,13 +202,13 @@ def clustering(graph: Graph, clustering: Any) -> Report:
     apart = sources != targets
     ends = sources[apart].astype(np.int64), targets[apart].astype(np.int64)
     arcs = csr_array((np.ones(len(ends[0])), ends), (n, n))
-    arcs.data[:] = 1.0  # the constructor has added parallel ones up
+    arcs.data[:] = 1.0  # the constructor has added up parallel arcs
     around = arcs + arcs.T
     around.data[:] = 1.0
     arcs = arcs if graph.directed else around
     degree = np.diff(around.indptr).astype(np.float64)
     links, step = np.zeros(n), max(1, n // _SLICES)
-    for first in range(0, n, step):  # so that a product fits the memory
+    for first in range(0, n, step):  # so that a product fits in memory
         rows = around[first : first + step]
         links[first : first + step] = (rows @ arcs).multiply(rows).sum(axis=1)
     pairs = degree * (degree - 1)
@@ -223,7 +223,7 @@ def clustering(graph: Graph, clustering: Any) -> Report:
 @takes_graph
 @checked()
 def two_hop_friends(graph: Graph, vertices: Any, count: Any, lists: Any = None) -> Report:
-    """Check how many vertices are two edges away from each of `vertices` and not one, -1 of others; and which.
+    """Check how many vertices are two edges away from each of `vertices` and not one, -1 for others; and which.
 
     `lists`, if given: the numbers of the friends of the k-th vertex are ``lists[1][lists[0][k] : lists[0][k + 1]]``. Of
     more than 1,024 vertices so many are looked at, drawn by a seed.
@@ -271,7 +271,7 @@ def two_hop_friends(graph: Graph, vertices: Any, count: Any, lists: Any = None) 
 
 
 def _list_bounds(lists: Any, count: int) -> tuple[Array, Array]:
-    """Where so many lists begin and end, and what is in them."""
+    """The bounds of the lists, and their contents."""
     if isinstance(lists, (list, tuple)) and len(lists) == 2:
         begins, listed = (np.asarray(array("lists", part)) for part in lists)
         if begins.shape == (count + 1,) and listed.ndim == 1 and {begins.dtype.kind, listed.dtype.kind} <= {"i", "u"}:
@@ -309,8 +309,8 @@ def scan_statistics(graph: Graph, statistic: Any) -> Report:
 def _corners(graph: Graph) -> Array:
     """Triangles through each vertex: int64[vertices].
 
-    Vertices are numbered anew by degree, and every edge goes up: then no row is longer than the square root of twice
-    the edges, and each triangle is found once, from its lowest corner.
+    Vertices are renumbered by degree, and every edge goes up: then no row is longer than the square root of twice the
+    edges, and each triangle is found once, from its lowest corner.
     """
     import arcflux.validate.kernels as kernels
 
