@@ -38,6 +38,7 @@ class Target:
 
 
 PROGRAMS = ["tests/conformance/test_answers.py", "tests/conformance/test_found_by_fuzzing.py"]
+MAIL = "tests/conformance/test_mail.py"
 TARGETS = {
     "lower": Target(
         ["compile/lower.py", "compile/sparse.py"],
@@ -49,7 +50,7 @@ TARGETS = {
         [
             *PROGRAMS,
             "tests/unit/compile/test_inheritance.py::test_arrays_as_parameters",
-            "tests/conformance/test_mail.py::test_every_way_to_run_gives_the_bits_of_plain_python[Contracted-one thread]",
+            f"{MAIL}::test_every_way_to_run_gives_the_bits_of_plain_python[Contracted-one thread]",
         ],
     ),
     "phases": Target(
@@ -79,6 +80,7 @@ TARGETS = {
         ],
         [
             "tests/unit/engine/test_places.py", "tests/unit/engine/test_exchange.py",
+            "tests/conformance/test_messages_taken.py",
             *(f"tests/unit/engine/test_parts_engine.py::test_{name}" for name in
               ("lists_are_those_of_the_whole_graph", "messages_say_what_was_meant_in_as_few_bytes")),
         ],
