@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import ArcfluxError, FormatError, UsageError
+from arcflux.errors import ArcfluxError, FormatError, SpaceError, UsageError
 from arcflux.io.npy import read_npy
 
 __all__ = ["numbers_of_vertices"]
@@ -52,6 +52,8 @@ def _read(name: str, path: Any) -> NDArray[Any]:
         if str(path).endswith(".npy"):
             return read_npy(path)
         return np.loadtxt(path, ndmin=1)
+    except SpaceError:
+        raise
     except (OSError, ValueError) as error:
         why = "no such file" if isinstance(error, FileNotFoundError) else str(error)
         raise FormatError(f"{name}: {why}", path=path, expected="a .npy file, or text with a row a line") from error

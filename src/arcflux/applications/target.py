@@ -18,7 +18,7 @@ import numpy as np
 from arcflux import Result, run
 from arcflux.algorithms.registry import Algorithm, Argument, run_options
 from arcflux.applications.registry import find
-from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, did_you_mean
+from arcflux.errors import ArcfluxError, FormatError, ProgramError, SpaceError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.io.npy import read_npy, read_npz
 from arcflux.program import FieldType, Parameter, Program, vertex, vertices
@@ -184,6 +184,8 @@ def _from_file(argument: Argument, path: Path) -> Any:
             return read_npz(path)
         read: Any = np.loadtxt(path, dtype=np.int64 if argument.kind is int else np.float64, delimiter=",")
         return read
+    except SpaceError:
+        raise
     except (ValueError, OSError, EOFError) as error:
         raise FormatError(
             str(error),

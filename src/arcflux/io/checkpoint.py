@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.errors import StoreError
+from arcflux.io.checks import are_booleans, examine
 from arcflux.io.directory import Directory, read_folder
 from arcflux.io.manifest import check_manifest_sum, incomplete, is_entry, open_array, read_json
 from arcflux.io.replace import replacing
 from arcflux.io.store import check_bytes, refuse_strangers, write_array, write_manifest
+from arcflux.spmd.space import afford
 
 __all__ = ["FORMAT", "Standing", "read", "remove", "write"]
 
@@ -91,25 +93,36 @@ def _read(directory: Directory, like: Standing) -> Standing:
     if not isinstance(entries, dict) or not all(is_entry(name, entry) for name, entry in entries.items()):
         raise incomplete(directory.path, "the manifest lacks or mistypes arrays")
     step, seconds = manifest.get("step"), manifest.get("seconds")
-    if not isinstance(step, int) or step < 0 or not isinstance(seconds, float):
+    if type(step) is not int or step < 0 or not isinstance(seconds, float) or not 0 <= seconds < math.inf:
         raise incomplete(directory.path, "the manifest lacks or mistypes step or seconds")
     if manifest.get("run") != like.run:
         raise StoreError(
             "this is the checkpoint of another run", path=directory.path,
             expected="that of this program with these parameters, on this graph", remedy=_REMEDY,
         )  # fmt: skip
+    wanted = _wanted(like, step)
+    if entries.keys() != wanted.keys():
+        odd = min(entries.keys() ^ wanted.keys())
+        raise incomplete(directory.path, f"{odd}.npy is {'missing' if odd in wanted else 'none of this run'}")
     held = {name: open_array(directory, name, entry) for name, entry in entries.items()}
+    for name, (dtype, shape) in wanted.items():  # before the first byte of them is read: files can have any size
+        if held[name].dtype != dtype or len(held[name]) != math.prod(shape):
+            raise incomplete(directory.path, f"{name}.npy is not of {dtype}{shape}")
+    afford(sum(array.nbytes for array in held.values()), "the checkpoint")
     check_bytes(directory.path, entries, held)
+    for name, values in held.items():
+        if values.dtype == np.bool_ and (fault := examine(values, [are_booleans(values)])[1]):
+            raise incomplete(directory.path, f"{name}.npy: {fault}")
+    read = {name: np.array(held[name]).reshape(shape) for name, (_, shape) in wanted.items()}
+    fields, totals, past = (
+        {name: read[f"{kind}.{name}"] for name in getattr(like, kind)} for kind in ("fields", "totals", "past")
+    )
+    return Standing(like.run, step, seconds, fields, read.get("senders"), totals, past)
 
-    def array(name: str, like: Array, shape: tuple[int, ...]) -> Array:
-        """In memory, of the type and shape that the run has."""
-        found = held.get(name)
-        if found is None or found.dtype != like.dtype or len(found) != math.prod(shape):
-            raise incomplete(directory.path, f"{name}.npy is missing, or not of {like.dtype}{shape}")
-        return np.array(found).reshape(shape)
 
-    fields = {name: array(f"fields.{name}", one, one.shape) for name, one in like.fields.items()}
-    totals = {name: array(f"totals.{name}", one, one.shape) for name, one in like.totals.items()}
-    past = {name: array(f"past.{name}", one, (step, *one.shape[1:])) for name, one in like.past.items()}
-    senders = None if like.senders is None else array("senders", like.senders, like.senders.shape)
-    return Standing(like.run, step, seconds, fields, senders, totals, past)
+def _wanted(like: Standing, step: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """The types and shapes of the arrays that a run has after so many supersteps."""
+    wanted = {f"{kind}.{name}": (one.dtype, one.shape)
+              for kind in ("fields", "totals") for name, one in getattr(like, kind).items()}  # fmt: skip
+    wanted |= {f"past.{name}": (one.dtype, (step, *one.shape[1:])) for name, one in like.past.items()}
+    return wanted if like.senders is None else {**wanted, "senders": (like.senders.dtype, like.senders.shape)}

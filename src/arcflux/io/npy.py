@@ -6,16 +6,22 @@ two threads cannot use at once before CPython 3.12; the headers of plain arrays 
 
 from __future__ import annotations
 
+import lzma
 import math
 import os
 import re
+import stat
+import struct
 import zipfile
 import zlib
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from arcflux.errors import SpaceError
+from arcflux.io.checks import are_booleans
+from arcflux.spmd.space import afford
 
 __all__ = ["read_header", "read_npy", "read_npz"]
 
@@ -23,6 +29,13 @@ _MAGIC = b"\x93NUMPY"
 # Bytes of the length of a header, by the version of the format.
 _LENGTH = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}
 _LONGEST = 4096
+# Bytes that are read at once.
+_PIECE = 1 << 24
+# What zipfile raises of bytes that are no such file.
+_NOT_PACKED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, OSError, OverflowError,
+    RuntimeError,
+)  # fmt: skip
 _HEADER = re.compile(
     rb"\s*\{\s*'descr':\s*'([<>|=][biuf]\d{1,2})',\s*'fortran_order':\s*(True|False),"
     rb"\s*'shape':\s*\(((?:\d{1,18},\s*)*(?:\d{1,18})?)\),?\s*\}\s*"
@@ -75,8 +88,8 @@ def read_npy(path: str | os.PathLike[str]) -> NDArray[Any]:
     ...     read_npy(f"{folder}/levels.npy")
     array([0, 1, 1])
     """
-    with open(path, "rb") as file:
-        return _read(file, os.path.getsize(path))
+    with _open(path) as file:
+        return _read(file, os.fstat(file.fileno()).st_size)
 
 
 def read_npz(path: str | os.PathLike[str]) -> list[NDArray[Any]]:
@@ -90,15 +103,27 @@ def read_npz(path: str | os.PathLike[str]) -> list[NDArray[Any]]:
     ...     read_npz(f"{folder}/pair.npz")
     [array([1, 2]), array([[3.5]])]
     """
-    try:
-        with zipfile.ZipFile(Path(path)) as packed:
-            arrays = []
-            for member in packed.infolist():
-                with packed.open(member) as file:
-                    arrays.append(_read(file, member.file_size))
-            return arrays
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"this is no .npz file: {error}") from error
+    with _open(path) as opened:
+        try:
+            with zipfile.ZipFile(opened) as packed:
+                arrays = []
+                for member in packed.infolist():
+                    with packed.open(member) as file:
+                        arrays.append(_read(file, member.file_size))
+                return arrays
+        except SpaceError:
+            raise
+        except _NOT_PACKED as error:
+            raise ValueError(f"this is no .npz file: {error}") from error
+
+
+def _open(path: str | os.PathLike[str]) -> IO[bytes]:
+    """A plain file; a pipe is refused without waiting for its other end."""
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise ValueError("this is no plain file")
 
 
 def _read(file: IO[bytes], size: int) -> NDArray[Any]:
@@ -107,8 +132,13 @@ def _read(file: IO[bytes], size: int) -> NDArray[Any]:
     promised, held = math.prod(shape) * dtype.itemsize, size - file.tell()
     if promised != held:
         raise ValueError(f"it promises {promised:,} bytes of numbers, and holds {held:,}")
-    raw = file.read(promised)
-    if len(raw) != promised:
-        raise ValueError(f"it ends after {len(raw):,} of {promised:,} bytes of numbers")
-    numbers = np.frombuffer(bytearray(raw), dtype)
-    return numbers.reshape(shape, order="F" if columns else "C")
+    afford(promised, "the array of a file")  # a packed one holds a thousand times its size
+    raw, at = np.empty(promised, np.uint8), 0
+    while at < promised and (piece := file.read(min(_PIECE, promised - at))):
+        raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+    if at != promised:
+        raise ValueError(f"it ends after {at:,} of {promised:,} bytes of numbers")
+    if dtype == np.bool_ and (fault := are_booleans(raw)(0, promised)):
+        raise ValueError(fault)
+    return raw.view(dtype).reshape(shape, order="F" if columns else "C")

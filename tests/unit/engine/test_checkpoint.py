@@ -18,6 +18,7 @@ from arcflux.engine import checkpoint
 from arcflux.engine.loop import Loop
 from arcflux.errors import CancelledError, ChecksumError, StoreError, UsageError
 from arcflux.history import History
+from arcflux.io import store
 from arcflux.spmd.interrupt import raise_if_cancelled
 from arcflux.spmd.pool import TORN
 
@@ -310,3 +311,64 @@ def test_counts_that_are_no_numbers_are_refused(tmp_path: Path, odd: float, monk
     monkeypatch.setattr(checkpoint.folder, "read", read)
     with pytest.raises(StoreError, match=r"past\.frontier"):
         af.run(af.algorithms.BFS, "path:20", source=0, checkpoint=tmp_path / "c")
+
+
+@af.program
+class Flags:
+    """Its fields are flags."""
+
+    sparse = True
+    seen: af.flag
+
+    def start(v):
+        v.seen = v.number == 0
+        return v.number == 0
+
+    def compute(v, u):
+        v.seen |= u.seen
+
+    def update(v, old):
+        return v.seen and not old.seen
+
+
+def rewritten(folder: Path, name: str | None = None, array: Any = None, **said: Any) -> None:
+    """Change an array of a checkpoint, or what its manifest says, and set all checksums right."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    if name is not None:
+        with trace.task("write") as task:
+            manifest["arrays"][name] = store.write_array(folder, name, array, task)
+    store.write_manifest(folder, {**manifest, **said})
+
+
+def huge(folder: Path, name: str) -> None:
+    """An array of a terabyte that takes no place on the disk."""
+    length = 1 << 37
+    with open(folder / f"{name}.npy", "wb") as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": (length,)}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.truncate(file.tell() + 8 * length)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["arrays"][name] = {"dtype": "<f8", "length": length, "sha256": "0" * 64, "sum64": "0" * 64}
+    store.write_manifest(folder, manifest)
+
+
+LIES: dict[str, Any] = {
+    "other bytes than 0 and 1": lambda folder: rewritten(folder, "fields.seen", np.full(20, 7, np.uint8).view(bool)),
+    "senders of other bytes": lambda folder: rewritten(folder, "senders", np.full(20, 255, np.uint8).view(np.bool_)),
+    "an array too many": lambda folder: rewritten(folder, "more", np.arange(3)),
+    "an array of a terabyte": lambda folder: huge(folder, "more"),
+    "a past of a terabyte": lambda folder: huge(folder, "past.frontier"),
+    "seconds that are none": lambda folder: rewritten(folder, seconds=float("nan")),
+    "seconds before the first": lambda folder: rewritten(folder, seconds=-5.0),
+    "a step that is none": lambda folder: rewritten(folder, step=True),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_lies_with_right_checksums_are_refused_before_they_are_read(tmp_path: Path, lie: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        af.run(Flags, "path:20", checkpoint=tmp_path / "c", max_supersteps=1)
+    LIES[lie](tmp_path / "c")
+    with pytest.raises(StoreError):
+        af.run(Flags, "path:20", checkpoint=tmp_path / "c")

@@ -1,6 +1,8 @@
 """NumPy's files: whatever numbers NumPy writes are read as it reads them; noise is a ValueError."""
 
 import io
+import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from arcflux.errors import FormatError, UsageError
+from arcflux.errors import FormatError, SpaceError, UsageError
 from arcflux.io.npy import read_header, read_npy, read_npz
 
 NUMBERS = arrays.arrays(
@@ -104,3 +106,45 @@ def test_applications_say_which_file_it_was(tmp_path):
     np.save(tmp_path / "names.npy", np.array(["a", "b"]))
     with pytest.raises((FormatError, UsageError), match="array of numbers"):
         af.fused_lasso("path:2", str(tmp_path / "names.npy"))
+
+
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    for path in (tmp_path / "pipe.npy", "/dev/zero"):
+        with pytest.raises(ValueError, match="no plain file"):
+            read_npy(path)
+
+
+def test_more_than_memory_holds_is_refused_before_it_is_taken(tmp_path):
+    """A file with holes, and a packed one, whose sizes are those that they promise."""
+    promise = start(b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }")
+    with open(tmp_path / "holes.npy", "wb") as file:
+        file.write(promise)
+        file.truncate(len(promise) + 8 * 10**12)
+    with pytest.raises(SpaceError, match="the array of a file needs"):
+        read_npy(tmp_path / "holes.npy")
+
+
+def test_bytes_that_are_no_booleans_are_refused(tmp_path):
+    np.save(tmp_path / "flags.npy", np.array([0, 1, 7], np.uint8).view(np.bool_))
+    with pytest.raises(ValueError, match="a boolean is 0 or 1"):
+        read_npy(tmp_path / "flags.npy")
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_flipped_bits_of_packed_files_are_numbers_or_a_value_error(tmp_path, how):
+    with zipfile.ZipFile(tmp_path / "right.npz", "w", how) as packed:
+        for name in ("a.npy", "b.npy"):
+            with packed.open(name, "w") as file:
+                np.lib.format.write_array(file, np.arange(40))
+    right = (tmp_path / "right.npz").read_bytes()
+    refused = 0
+    for at in range(0, len(right), 3):
+        wrong = bytearray(right)
+        wrong[at] ^= 1 << at % 8
+        (tmp_path / "wrong.npz").write_bytes(wrong)
+        try:
+            read_npz(tmp_path / "wrong.npz")
+        except (ValueError, SpaceError):
+            refused += 1
+    assert refused
