@@ -19,6 +19,7 @@ from arcflux.drawing import extent, run_picture, spark, svg
 from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.history import Chained, History, Recorded, Superstep, column
+from arcflux.spmd.memory import within_memory
 from arcflux.trace import counted
 
 __all__ = ["Chained", "History", "Result", "Superstep", "checked_suffix", "column", "flat_table"]
@@ -132,6 +133,7 @@ class Result:
         """
         return enter("result.explain")(self)
 
+    @within_memory("checking a result")
     def validate(self) -> Any:
         """Check the values by the rules of the algorithm that made them; a :class:`arcflux.validate.Report`.
 

@@ -325,6 +325,7 @@ class Graph:
         return self._ids
 
     @checked(columns=mapping)
+    @within_memory("changing columns")
     def with_columns(self, columns: Mapping[str, Any]) -> Graph:
         """The same graph with these edge columns, in the order of `out`, instead of its own; structure is shared.
 
@@ -383,6 +384,7 @@ class Graph:
         """
         return enter("graph.both_ways")(self) if self.directed else self
 
+    @within_memory("building a graph")
     def to_undirected(self, reciprocal: bool = False, deduplicate: str | None = "first") -> Graph:
         """The same vertices with edges that have no direction; undirected, it is the graph.
 
@@ -399,6 +401,7 @@ class Graph:
         made: Graph = enter("graph.subgraphs").undirected(self, reciprocal, deduplicate)
         return made
 
+    @within_memory("building a graph")
     def subgraph(self, vertices: Any) -> Graph:
         """The graph of some vertices, given by their ids, and all edges among them; ids and columns stay.
 
@@ -411,6 +414,7 @@ class Graph:
         made: Graph = enter("graph.subgraphs").induced_subgraph(self, self._numbers(vertices))
         return made
 
+    @within_memory("building a graph")
     def edge_subgraph(self, chosen: Any) -> Graph:
         """The graph of all vertices and some edges: `chosen` has a flag for each arc, in the order of `columns`.
 
@@ -550,6 +554,7 @@ class Graph:
         places = np.flatnonzero(sources <= neighbours)
         return sources[places], neighbours[places], places
 
+    @within_memory("listing edges")
     def edge_list(self) -> tuple[Array, Array, dict[str, Array]]:
         """Every edge once, in the user's ids: sources, targets, columns.
 
@@ -585,26 +590,32 @@ class Graph:
         """Write the graph in the format that the target's suffix names; see :func:`arcflux.io.save`."""
         enter("graph.save")(self, target, **options)
 
+    @within_memory("converting a graph")
     def to_scipy(self, column: str = "weight") -> Any:
         """The adjacency matrix as scipy.sparse.csr_array, with `column` as values."""
         return enter("graph.convert").to_scipy(self, column)
 
+    @within_memory("converting a graph")
     def to_networkx(self) -> Any:
         """A NetworkX graph in your ids."""
         return enter("graph.convert").to_networkx(self)
 
+    @within_memory("converting a graph")
     def to_igraph(self) -> Any:
         """An igraph graph."""
         return enter("graph.convert").to_igraph(self)
 
+    @within_memory("converting a graph")
     def to_arrow(self) -> Any:
         """Every edge once, as a pyarrow table."""
         return enter("graph.convert").to_arrow(self)
 
+    @within_memory("converting a graph")
     def to_pandas(self) -> Any:
         """Every edge once, as a pandas data frame."""
         return enter("graph.convert").to_pandas(self)
 
+    @within_memory("converting a graph")
     def to_polars(self) -> Any:
         """Every edge once, as a polars data frame."""
         return enter("graph.convert").to_polars(self)

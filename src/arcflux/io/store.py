@@ -37,6 +37,7 @@ from arcflux.io.manifest import (
     open_arrays,
     read_manifest,
 )
+from arcflux.spmd.memory import within_memory
 
 if TYPE_CHECKING:
     from typing import IO
@@ -141,6 +142,7 @@ def restore(manifest: dict[str, Any], held: dict[str, Array]) -> Graph:
     return graph
 
 
+@within_memory("verifying a store")
 def verify(path: str | os.PathLike[str]) -> None:
     """Compute every checksum again, and check that the arrays make a graph; raises when anything is off."""
     read_folder(Path(path), "store", HOW_TO_WRITE, verify_in)

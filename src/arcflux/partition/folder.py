@@ -33,6 +33,7 @@ from arcflux.partition.grid import split as split_by_grid
 from arcflux.partition.part import Part
 from arcflux.partition.parts import Parts, candidates, make_part, outward_of
 from arcflux.partition.rule import Rule, smallest
+from arcflux.spmd.memory import within_memory
 
 __all__ = ["FORMAT", "is_parts", "load_parts", "verify", "write"]
 
@@ -48,6 +49,7 @@ _OWN = "assignment"
 _HOW_TO_WRITE = "write one with `arcflux partition GRAPH --out DIR`"
 
 
+@within_memory("saving parts")
 def write(parts: Parts, path: str | os.PathLike[str]) -> None:
     """Write parts as a folder, with their graph and its in-edges; one part's arcs are in memory at a time."""
     target = Path(path)
@@ -97,6 +99,7 @@ def _part_arrays(part: Part) -> Iterator[tuple[str, Array]]:
 
 
 @checked(path=a_path, trust=flag)
+@within_memory("loading parts")
 def load_parts(path: str | os.PathLike[str], *, trust: bool = False) -> Parts:
     """Open the parts in a folder that ``parts.save`` or ``arcflux partition`` wrote. Arrays are mapped, not read.
 
@@ -286,6 +289,7 @@ def _columns(graph: Graph) -> list[str]:
     return [f"column.{name}" for name in graph.columns]
 
 
+@within_memory("verifying parts")
 def verify(path: str | os.PathLike[str]) -> None:
     """Compute every checksum again, and check that each part has the arcs that it should; raises when it has not."""
     read_folder(Path(path), _WHAT, _HOW_TO_WRITE, _verify_in)

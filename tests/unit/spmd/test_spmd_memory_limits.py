@@ -7,11 +7,14 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from memory_limits import WORK
 
 import arcflux as af
 from arcflux.errors import SpaceError, UsageError
+from arcflux.io import store
+from arcflux.partition import folder
 from arcflux.spmd import memory, pool
 from arcflux.spmd.memory import within_memory
 
@@ -157,3 +160,39 @@ def test_what_cannot_be_refused_later_is_refused_before(monkeypatch):
     with pytest.raises(SpaceError, match="not enough memory for a palace"):
         memory.require(1 << 60, "a palace")
     memory.require(1 << 20, "a hut")
+
+
+DOORS = {
+    "load": lambda place, graph: af.load(place / "g"),
+    "load_parts": lambda place, graph: af.load_parts(place / "p"),
+    "verify": lambda place, graph: store.verify(place / "g"),
+    "verify parts": lambda place, graph: folder.verify(place / "p"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_files_that_memory_does_not_hold(tmp_path, monkeypatch, door):
+    graph = af.load("kron:5")
+    graph.save(tmp_path / "g")
+    af.partition(graph, 2).save(tmp_path / "p")
+    DOORS[door](tmp_path, graph)
+
+    def refuse(*given, **options):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(np, "memmap", refuse)
+    with pytest.raises(SpaceError, match="not enough memory for"):
+        DOORS[door](tmp_path, graph)
+
+
+@pytest.mark.parametrize("name", ["edge_list", "to_arrow", "to_pandas"])
+def test_other_forms_of_a_graph_that_memory_does_not_hold(monkeypatch, name):
+    graph = af.load("rmat:5")
+    getattr(graph, name)()
+
+    def refuse(self):
+        raise MemoryError
+
+    monkeypatch.setattr(af.Graph, "edge_numbers", refuse)
+    with pytest.raises(SpaceError, match="not enough memory for"):
+        getattr(graph, name)()
