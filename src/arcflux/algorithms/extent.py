@@ -81,8 +81,8 @@ def average_shortest_path_length(
 ) -> float:  # fmt: skip
     """The mean length of the shortest paths between different vertices; inf when one cannot be reached from another.
 
-    `k`: from so many sources alone, drawn without repetition by `seed`: an estimate. Without it, from all. `weight` is
-    a column of numbers from 0 on; without it edges count 1. A graph of one vertex has 0.
+    `k`: from this many sources alone, drawn without repetition by `seed`: an estimate. Without it, from all. `weight`
+    is a column of numbers from 0 on; without it edges count 1. A graph of one vertex has 0.
 
     Examples
     --------

@@ -28,7 +28,7 @@ __all__ = ["PageRank", "PersonalPageRank", "PushPageRank", "WeightedPageRank", "
 _DAMPING = 0.85
 # Ranks that another superstep moves by more than this in total are not converged.
 _MOST_MOVED = 1e-4
-# Rounding alone moves ranks by about so many times the machine epsilon.
+# Rounding alone moves ranks by about this many times the machine epsilon.
 _ROUNDING = 100
 # Supersteps from which an accelerated iteration estimates its factor.
 _LEARNING = 4

@@ -123,7 +123,7 @@ def _residual(here: Array, there: Array) -> _Residual:
 
 
 def _received(graph: Graph, vertices: Array) -> Array:
-    """The mean of 1 over the degrees of each vertex's neighbours; of so many of them where there are more."""
+    """The mean of 1 over the degrees of each vertex's neighbours; of this many of them where there are more."""
     offsets, neighbours = graph.out
     starts = offsets[vertices].astype(np.int64)
     lengths = offsets[vertices + 1].astype(np.int64) - starts

@@ -14,7 +14,7 @@ from arcflux.validate import arguments
 
 __all__ = ["edge_weights", "summable_weights", "whole_units", "within_one"]
 
-# Sums in whole units have at most so many bits: they and their differences are exact as floats.
+# Sums in whole units have at most this many bits: they and their differences are exact as floats.
 _BITS = 52
 
 

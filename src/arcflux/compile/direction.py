@@ -84,7 +84,7 @@ _measured = _function(
 
 
 def pulls(edges: float, unexplored: float, vertices: int, arcs: int, early: bool, push_over_pull: float) -> bool:
-    """Whether a superstep along so many edges would be pulled after pushes, before any measurement; for predictions.
+    """Whether a superstep along this many edges would be pulled after pushes, before any measurement; for predictions.
 
     `early`: whether vertices stop wanting messages, so that a pull ends early. It assumes that every edge finds a
     vertex.
@@ -115,7 +115,7 @@ class Direction:
         self.unexplored, self.sent = self.arcs, 0
 
     def choose(self, size: int, edges: int) -> bool:
-        """Whether to pull, if so many vertices send along so many edges."""
+        """Whether to pull, if this many vertices send along this many edges."""
         if self.fixed != "auto":
             self.pull = self.fixed == "pull"
             return self.pull
@@ -126,7 +126,7 @@ class Direction:
         return self.pull
 
     def reason(self, pull: bool, edges: int, about: float) -> str:
-        """Why a superstep along so many edges went that way, given `about` from when it was chosen."""
+        """Why a superstep along this many edges went that way, given `about` from when it was chosen."""
         if not self.lowered.has_edges:
             return "no edges"
         if self.fixed == "auto":
@@ -138,7 +138,7 @@ class Direction:
         return "every vertex sends: pull needs no atomics" if self.asked == "auto" else "asked for"
 
     def measured(self, edges: int, seconds: float) -> None:
-        """Record that a superstep along so many edges took so long."""
+        """Record that a superstep along this many edges took so long."""
         self.unexplored -= edges
         self.sent = edges
         self.push_rate, self.pull_rate, self.pushed, self.pulled = _measured(

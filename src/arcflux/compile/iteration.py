@@ -27,7 +27,7 @@ _COUNTED = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 @dataclass(frozen=True)
 class FixedOrder:
-    """An iteration as statements of a kernel, which calls at most so many phases.
+    """An iteration as statements of a kernel, which calls at most this many phases.
 
     They set `going` and break out of a loop where the iteration returns. They read `changed`, `iterations`, and totals
     in row `k`.
@@ -43,7 +43,7 @@ class _NotFixed(Exception):
 
 @dataclass(frozen=True)
 class _Value:
-    """An expression of a kernel: a flag, a float, or an integer of so many bits."""
+    """An expression of a kernel: a flag, a float, or an integer of this many bits."""
 
     text: str
     kind: str

@@ -60,7 +60,7 @@ class Demand:
         return (int(self.offsets[end]) - int(self.offsets[begin])) * self.arc_bytes
 
     def fitting(self, begin: int, nbytes: int) -> int:
-        """The row up to which in-edges from `begin` on fit into so many bytes."""
+        """The row up to which in-edges from `begin` on fit into this many bytes."""
         most = int(self.offsets[begin]) + nbytes // self.arc_bytes
         if most >= int(self.offsets[-1]):
             return self.rows

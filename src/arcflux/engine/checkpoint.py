@@ -1,4 +1,4 @@
-"""Runs that can be resumed: their state is written every so many seconds, and when they end early.
+"""Runs that can be resumed: their state is written every this many seconds, and when they end early.
 
 Such a run is executed in pieces. What a program sends follows from its fields, so each later piece is a run of the same
 program with another `start`: fields keep the values they are given, and the vertices that were to send next are active.
@@ -56,7 +56,7 @@ _BEFORE = "before the last checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run writes its state, about every so many seconds and when it ends early.
+    """Where a run writes its state, about every this many seconds and when it ends early.
 
     Examples
     --------

@@ -36,7 +36,7 @@ _SUPERSTEPS = 4
 _HALVINGS = 3
 # Runs pay when they repay the time to compile a kernel for them.
 _MANY = 1 << 20
-# A worker claims about so many arcs at once, in at most so many chunks, and claims at least so many times.
+# A worker claims about this many arcs at once, in at most this many chunks, and claims at least this many times.
 _MANY_ARCS = 32_768
 _MOST_CHUNKS = 8
 _TURNS = 16
@@ -45,7 +45,7 @@ _TRIALS = 3
 
 
 def blocks_pay(vertices: int, arcs: int, message: int, threads: int) -> bool:
-    """Whether messages of so many bytes overflow the cache, and arcs fill blocks; the planner uses this, too."""
+    """Whether messages of this many bytes overflow the cache, and arcs fill blocks; the planner uses this, too."""
     across = -(-vertices >> 16)
     lines = across**2 * (65_536 * message / _LINE)
     return vertices * message > _CACHE and arcs > _ARCS * lines and across >= 4 * threads
@@ -222,7 +222,7 @@ class Dense(Loop):
         return [self._rows(kind) for kind in kinds]
 
     def _rows(self, kind: Any, least: int = 0) -> Any:
-        """A row of at least so many numbers for each worker, so long that workers share no cache lines."""
+        """A row of at least this many numbers for each worker, so long that workers share no cache lines."""
         size = max(2 * CHUNK, least)
         return self.borrowed(self.threads * size, np.dtype(kind)).reshape(self.threads, size)
 

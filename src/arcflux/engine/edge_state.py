@@ -79,7 +79,7 @@ class EdgeArrays:
         self.turn[0] = (self.parity - step) & 1 if turns else self.parity
 
     def advance(self, lowered: Lowered, supersteps: int) -> None:
-        """After a kernel has executed so many supersteps."""
+        """After a kernel has executed this many supersteps."""
         if lowered.edge_state is not None and lowered.edge_state.turns:
             self.parity = (self.parity + supersteps) & 1
 

@@ -91,11 +91,11 @@ def run(
         Number of workers; by default as many as are predicted to be fastest (``result.explain()`` says why): every
         core, but fewer for small graphs. Each device has its own.
     max_supersteps
-        Stop after so many supersteps; the result is then marked as not converged, with a warning (unless the program's
-        `tolerance` is 0, which asks for exactly so many).
+        Stop after this many supersteps; the result is then marked as not converged, with a warning (unless the
+        program's `tolerance` is 0, which asks for exactly that many).
     timeout
-        Stop at the end of the superstep in which so many seconds have passed; a superstep that is in a long loop of the
-        program itself is interrupted, and the result is that of the one before.
+        Stop at the end of the superstep in which this many seconds have passed; a superstep that is in a long loop of
+        the program itself is interrupted, and the result is that of the one before.
     deterministic
         Give the same bits on any number of threads and in any direction, and the smallest of several `af.any`. Programs
         that add floats or use `af.any` are then pulled only, which costs most where frontiers are small: BFS of
@@ -109,7 +109,7 @@ def run(
         Initial values of fields, before `start`: for each field an array in vertex order, or a mapping from ids.
         All others start at 0.
     parts
-        Split the graph into so many parts, or use these :class:`arcflux.Parts`; each part runs on a thread of this
+        Split the graph into this many parts, or use these :class:`arcflux.Parts`; each part runs on a thread of this
         process, or on a rank of an MPI job. The result is the same.
     partition
         How to split: "ranges", "grid", "degree", "random", "mincut" or "duplicate"; see :func:`arcflux.partition`.
@@ -122,7 +122,7 @@ def run(
     transport
         "local" (threads) or "mpi"; by default, the one that this process was started with.
     ranks_per_node
-        Treat so many ranks as a node; by default, ranks that share memory are a node.
+        Treat this many ranks as a node; by default, ranks that share memory are a node.
     devices
         What runs each part; cores by default. A name: "cuda" (every GPU, each with a part; of several ranks, each has
         one), "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda" (cores take a part, too), "cpu", or "auto": GPUs if there are

@@ -34,7 +34,7 @@ _AT_ONCE = 4096
 _AT_FIRST = 256
 # The column of the history in which kernels record that the program's `stop` ended the run.
 _STOPPED = 7
-# A brief launch runs in the calling thread, unwatched, for at most so many seconds.
+# A brief launch runs in the calling thread, unwatched, for at most this many seconds.
 _BRIEF_SECONDS = 0.1
 # Waking the other workers takes about so long: a run that would end sooner uses one worker.
 _WAKING_SECONDS = 2e-4
@@ -105,7 +105,7 @@ _clock = _Clock()
 
 
 def seconds_of(ticks: float) -> float:
-    """The seconds of so many kernel ticks; infinite until the clock is calibrated."""
+    """The seconds of this many kernel ticks; infinite until the clock is calibrated."""
     return ticks / _clock.rate if _clock.rate else math.inf
 
 
@@ -193,11 +193,11 @@ class Loop:
         return last is not None and (last[self.changed_at] == 0 or last[1] < self.tolerance)
 
     def choose(self, steps: int) -> int:
-        """Choose the kernel after so many supersteps; returns how many to run at most before choosing again."""
+        """Choose the kernel after this many supersteps; returns how many to run at most before choosing again."""
         return self.options.at_once
 
     def crew(self, steps: int) -> int:
-        """How many workers to launch after so many supersteps: one at first, if it ends before others wake."""
+        """How many workers to launch after this many supersteps: one at first, if it ends before others wake."""
         return 1 if self.visits <= _FEW_VISITS and self.team.kind == "threads" and not steps else self.threads
 
     def launched(self, steps: int) -> None:

@@ -73,7 +73,7 @@ class PartWorker:
     # --- edges that do not fit on the device
 
     def transfer(self, nbytes: int | None = None) -> float:
-        """Take the time of sending so many bytes, or all streamed blocks, over the device's link; in seconds."""
+        """Take the time of sending this many bytes, or all streamed blocks, over the device's link; in seconds."""
         if nbytes is not None:
             return self.device.transfer(nbytes) if nbytes else 0.0
         if self.placed.hosted < self.placed.rows:

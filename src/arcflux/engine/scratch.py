@@ -26,7 +26,7 @@ def worker_scratch(lowered: Lowered, graph: Graph, workers: int) -> list[Array]:
 
 
 def scratch_for(lowered: Lowered, longest: int, workers: int) -> dict[str, Array]:
-    """The same for rows of at most so many edges, by the names that kernels use."""
+    """The same for rows of at most this many edges, by the names that kernels use."""
     arrays: dict[str, Array] = {}
     size = slots(longest)
     for one in scratch(lowered):

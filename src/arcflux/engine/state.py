@@ -27,12 +27,12 @@ __all__ = ["State", "afford_fields", "given_values", "parameter_values", "refuse
 
 Array = NDArray[Any]
 
-# One worker runs `start` for so many vertices in the time in which another worker wakes.
+# One worker runs `start` for this many vertices in the time in which another worker wakes.
 _ALONE = 1 << 17
 
 
 class State:
-    """The state of a run of at most so many `supersteps` per launch. `fields` outlive it: they are the result."""
+    """The state of a run of at most this many `supersteps` per launch. `fields` outlive it: they are the result."""
 
     def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], team: Team, supersteps: int) -> None:
         self.lowered, self.graph = lowered, graph
@@ -112,7 +112,7 @@ def _started(lowered: Lowered) -> set[str]:
 
 
 def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
-    """An array for so many vertices: of numbers, or of rows for vectors."""
+    """An array for this many vertices: of numbers, or of rows for vectors."""
     array: Array = allocate(size * (length or 1), dtype)
     return array if length is None else array.reshape(size, length)
 

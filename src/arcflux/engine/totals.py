@@ -69,7 +69,7 @@ class Totals:
         self.set({each.name: reduced(each, self.sums[each.name][:count]) for each in written})
 
     def advance(self, supersteps: int) -> None:
-        """After a launch of so many supersteps: record their totals, and begin the next launch with the last ones."""
+        """After a launch of this many supersteps: record their totals, and begin the next launch with the last ones."""
         for name, array in self.values.items():
             self._past[name].append(array[1 : supersteps + 1].copy())
             array[0] = array[supersteps]

@@ -40,7 +40,7 @@ class Cost:
     edge_written: int
 
     def bytes(self, vertices: int, edges: int) -> int:
-        """The total for so many vertices and edges.
+        """The total for this many vertices and edges.
 
         Examples
         --------

@@ -140,7 +140,7 @@ def event() -> Any:
 
 
 def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0) -> None:
-    """Run a kernel on so many blocks of so many threads."""
+    """Run a kernel on this many blocks of this many threads."""
     if not simulated():
         kernel[blocks, threads, on](*arguments)
         return

@@ -50,7 +50,7 @@ class Loader:
         self.piece = _FEW if api.simulated() else max(1024, _PIECE // max(1, row))
 
     def nbytes(self, vertices: int) -> int:
-        """The most bytes of the device that it uses for so many vertices: a list, a frontier, and two pieces."""
+        """The most bytes of the device that it uses for this many vertices: a list, a frontier, and two pieces."""
         row = sum(array.nbytes // max(1, len(array)) for array in self.there)
         return 4 * vertices + 8 * (-(-vertices // 64)) + (0 if self.asked == "kernel" else 2 * self.piece * row)
 

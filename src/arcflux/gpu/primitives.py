@@ -307,7 +307,7 @@ KERNELS: dict[str, Any] = {
 
 
 def _blocks(threads: int) -> int:
-    """Blocks for so many threads; kernels loop over the rest."""
+    """Blocks for this many threads; kernels loop over the rest."""
     return min(-(-threads // THREADS), _FEW_BLOCKS if api.simulated() else _MOST_BLOCKS)
 
 
@@ -357,7 +357,7 @@ def ones(words: Any, count: Any, *, on: Any = 0) -> None:
 
 
 def tiles(size: int) -> int:
-    """How many int64 a scan of so many values needs for `sums`."""
+    """How many int64 a scan of this many values needs for `sums`."""
     return -(-size // TILE) + 1
 
 
@@ -373,7 +373,7 @@ def scan(values: Any, sums: Any, out: Any, *, on: Any = 0) -> None:
 
 
 def partials(size: int) -> int:
-    """How many values a reduction of so many needs for `partial`: one for each block."""
+    """How many values a reduction of this many needs for `partial`: one for each block."""
     return max(1, _blocks(size))
 
 

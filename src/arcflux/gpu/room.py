@@ -45,7 +45,7 @@ class Room:
         self.seen: set[int] = set()
 
     def reserve(self, nbytes: int, what: str) -> None:
-        """Reserve so many bytes of the budget for vertices and scratch, or refuse."""
+        """Reserve this many bytes of the budget for vertices and scratch, or refuse."""
         if self.left is None or self.memory.budget is None:
             return
         if nbytes > self.left:
@@ -89,7 +89,7 @@ class Room:
         return api.mapped(np.ascontiguousarray(array))[0]
 
     def takes(self, nbytes: int) -> bool:
-        """Whether the budget allows so many more bytes; if so, they are reserved."""
+        """Whether the budget allows this many more bytes; if so, they are reserved."""
         if self.left is not None and nbytes > self.left:
             return False
         self.left = None if self.left is None else self.left - nbytes
@@ -104,7 +104,7 @@ class Room:
         self.launch_blocks(kernel, *self.shapes.walking(threads), *arguments)
 
     def launch_blocks(self, kernel: Any, blocks: Any, threads: int, *arguments: Any) -> None:
-        """Run a kernel on so many blocks, in one or two dimensions, of so many threads."""
+        """Run a kernel on this many blocks, in one or two dimensions, of this many threads."""
         self.check()
         first, begun = id(kernel) not in self.seen, time.perf_counter()
         self.seen.add(id(kernel))

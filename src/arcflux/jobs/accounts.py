@@ -17,8 +17,8 @@ __all__ = ["Account", "Pairs"]
 _BYTES, _OPERATIONS = 8e9, 4e9
 # The share of the bandwidth that half of the workers reach: they have fewer misses in flight, but less contention.
 _HALF_BANDWIDTH = 0.65
-# The account weighs as much as so many measurements; and every pair is tried for so many slices, whatever the account
-# says.
+# The account weighs as much as this many measurements; and every pair is tried for this many slices, whatever the
+# account says.
 _PRIOR, _TRIALS = 1.0, 3
 _FRESH, _FULL = 0.2, 16.0
 
@@ -39,7 +39,7 @@ class Account:
 
     @classmethod
     def of_work(cls, kind: str, edge_bytes: float, edge_operations: float) -> Account:
-        """The account of a kernel that moves so many bytes and executes so many operations per edge."""
+        """The account of a kernel that moves this many bytes and executes this many operations per edge."""
         moving, counting = edge_bytes / _BYTES, edge_operations / _OPERATIONS
         longest = max(moving, counting, 1e-30)
         return cls(kind, moving / longest, counting / longest)
@@ -82,7 +82,7 @@ class Pairs:
         return (expected * _PRIOR + seen * count) / (_PRIOR + count)
 
     def measured(self, one: Account, beside: Account | None, speed: float) -> None:
-        """A slice of a kernel ran at so many chunks a second: alone on all workers, or on half beside another."""
+        """A slice of a kernel ran at this many chunks a second: alone on all workers, or on half beside another."""
         if beside is None:
             before = self._alone.get(one.kind, speed)
             self._alone[one.kind] = before + _FRESH * (speed - before)

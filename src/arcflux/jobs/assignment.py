@@ -119,7 +119,7 @@ def assign(counts: Sequence[int], fan: int, levels: int) -> list[int]:
 
 
 def _subtree(free: set[tuple[int, int]], most: int, mine: Sequence[int], fan: int, levels: int) -> tuple[int, int]:
-    """Take the largest free subtree of at most so many parts, nearest to the worker's parts; split if needed."""
+    """Take the largest free subtree of at most this many parts, nearest to the worker's parts; split if needed."""
 
     def distance(tree: tuple[int, int]) -> int:
         return min((common_level(tree[0], part, fan, levels) for part in mine), default=0)
@@ -190,7 +190,7 @@ def _ranges(parts: Sequence[int]) -> str:
 
 
 def assign_parts(size: int, workers: Sequence[WorkerNode], fan: int = 2, sizes: Sequence[int] = ()) -> Assignment:
-    """Algorithm 1 for a graph of so many bytes; `sizes`: those of the parts, after it was divided.
+    """Algorithm 1 for a graph of this many bytes; `sizes`: those of the parts, after it was divided.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class SharedDevice:
         self.device, self.engine, self.link = device, _Turn(), _Turn()
 
     def share(self, memory: int | None) -> Device:
-        """A device for one job, with so many bytes of this one."""
+        """A device for one job, with this many bytes of this one."""
         return _Share(self, memory)
 
 
@@ -69,7 +69,7 @@ class SharedGpu:
         self.device = device
 
     def share(self, memory: int | None) -> Device:
-        """The same GPU for one job, with so many bytes of it."""
+        """The same GPU for one job, with this many bytes of it."""
         found: Device = type(self.device)(self.device.index, memory, self.device.shapes, self.device.load)
         return found
 

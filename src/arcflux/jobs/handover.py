@@ -1,8 +1,8 @@
 """Jobs on more than one process: handed to MPI here, to Slurm where it is installed, or to Spark.
 
 MPI and Slurm run the same command line, which writes its result as Parquet and its facts as JSON. With Slurm
-(``sbatch`` on the path) the command is a batch job with so many tasks; otherwise it is ``arcflux run --workers``. Spark
-runs the plug's barrier stage, in a session of its own.
+(``sbatch`` on the path) the command is a batch job with this many tasks; otherwise it is ``arcflux run --workers``.
+Spark runs the plug's barrier stage, in a session of its own.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Handover:
         threading.Thread(target=self.watch, name="arcflux-handover", daemon=True).start()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until its processes have ended, or for so many seconds; returns whether they have."""
+        """Wait until its processes have ended, or for this many seconds; returns whether they have."""
         return self._over.wait(timeout)
 
     def watch(self) -> None:

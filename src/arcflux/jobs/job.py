@@ -132,7 +132,7 @@ class Job:
         return self.state in FINAL
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is over, or for so many seconds; returns whether it is over."""
+        """Wait until it is over, or for this many seconds; returns whether it is over."""
         return self._over.wait(seconds("timeout", timeout))
 
     def cancel(self) -> None:

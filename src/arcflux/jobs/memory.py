@@ -97,7 +97,7 @@ class _Held:
 
 
 class MemoryScheduler:
-    """Decides when the memory commands of kernels run, on a device with so many bytes.
+    """Decides when the memory commands of kernels run, on a device with this many bytes.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Placing:
 
 
 def assign_on(algorithm: Any, graph: Any, machine: str, nodes: Any = None) -> Placing:
-    """Algorithm 1 for a graph, or its shape, on so many nodes of a machine; "here" is this one."""
+    """Algorithm 1 for a graph, or its shape, on this many nodes of a machine; "here" is this one."""
     from arcflux.plan.sample import shape_of
 
     work, shape = work_of(algorithm), shape_of(graph)

@@ -176,7 +176,7 @@ class Jobs:
         raise UsageError(f"job is {shown(job)}", expected="a job that these jobs were given, by submit")
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs are over, or for so many seconds; returns whether they are."""
+        """Wait until all jobs are over, or for this many seconds; returns whether they are."""
         most = seconds("timeout", timeout)
         end = None if most is None else time.monotonic() + most
         return all(job.wait(None if end is None else max(0.0, end - time.monotonic())) for job in self)

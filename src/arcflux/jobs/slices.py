@@ -29,14 +29,14 @@ __all__ = ["Command", "Done", "KernelScheduler", "Preempt", "Run"]
 
 # The least gain for which two kernels run side by side.
 _LEAST_GAIN = 1.05
-# A share stays free for so many times the usual time until the next kernel of a kind comes; shorter times change that
+# A share stays free for this many times the usual time until the next kernel of a kind comes; shorter times change that
 # estimate only gradually.
 _GAPS_WAITED, _GAP_WEIGHT = 4.0, 0.2
 
 
 @dataclass(frozen=True)
 class Run:
-    """Run chunks of a kernel, from `first` to before `last`, on so many workers, for about so many seconds."""
+    """Run chunks of a kernel, from `first` to before `last`, on this many workers, for about this many seconds."""
 
     kernel: int
     first: int
@@ -82,7 +82,7 @@ class _Kernel:
 
 
 class KernelScheduler:
-    """Decides which slices run, on so many workers.
+    """Decides which slices run, on this many workers.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class KernelScheduler:
         return self._waits(one, now)
 
     def ended(self, kernel: int, chunks: int, seconds: float, now: float, *, away: bool = False) -> list[Command]:
-        """A slice has ended after so many chunks, in so many seconds."""
+        """A slice has ended after this many chunks, in this many seconds."""
         one = self.kernels[kernel]
         one.virtual += max(seconds, 1e-9) * one.workers / self.workers / one.weight
         one.served += seconds

@@ -51,7 +51,7 @@ def plan(
     nodes
         Sizes as counts of nodes, all of whose devices are used: ``4``, ``"1..16"``, ``[1, 2, 4]``; 1 without it.
     devices
-        Sizes as counts of devices, on as few nodes as have them; with `nodes`, spread evenly over so many.
+        Sizes as counts of devices, on as few nodes as have them; with `nodes`, spread evenly over that many.
     supersteps
         The number of supersteps; by default what is known of the algorithm.
     parameters
@@ -98,8 +98,8 @@ def estimate(
     supersteps
         The number of supersteps; by default what is known of the algorithm.
     threads, parts, nodes
-        Workers of one process; or parts of the graph, each the work of a thread, on so many nodes (which are processes
-        of this machine that exchange what changed). Without them, the best number of threads.
+        Workers of one process; or parts of the graph, each the work of a thread, on this many nodes (which are
+        processes of this machine that exchange what changed). Without them, the best number of threads.
     speeds
         How fast the device of each part is, 1.0 being a core of this machine: the graph is taken to be split
         accordingly, as runs do after some supersteps.

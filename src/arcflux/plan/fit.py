@@ -85,7 +85,7 @@ class Curve:
         return (self.read(size) - self.seconds[0]) / whole if whole else 0.0
 
     def read(self, size: float) -> float:
-        """Seconds of a random read in an array of so many bytes."""
+        """Seconds of a random read in an array of this many bytes."""
         return float(np.interp(math.log2(max(2.0, size)), self._logs, self.seconds))
 
     @cached_property

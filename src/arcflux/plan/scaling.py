@@ -287,8 +287,8 @@ def _cost(profile: Profile, nodes: int, devices: int, seconds: float) -> float |
 def _sizes(profile: Profile, nodes: Any, devices: Any) -> list[tuple[int, int]]:
     """Nodes and devices in all, for each size asked for.
 
-    Given nodes, all their devices are used; given devices, they fill nodes; given both, every way to spread so many
-    devices evenly over so many nodes that have them (Lux's x and y).
+    Given nodes, all their devices are used; given devices, they fill nodes; given both, every way to spread that many
+    devices evenly over that many nodes that have them (Lux's x and y).
     """
     if devices is None:
         return [(x, x * profile.devices) for x in whole_numbers("nodes", 1 if nodes is None else nodes)]

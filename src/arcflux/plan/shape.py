@@ -179,7 +179,7 @@ def kronecker(
 
 
 def _degree(zeros: int, ones: int, arcs: float, simple: bool) -> float:
-    """The expected out-degree of a vertex with the given numbers of bits of each kind, for so many drawn arcs.
+    """The expected out-degree of a vertex with the given numbers of bits of each kind, for this many drawn arcs.
 
     With `simple`, parallel arcs count once: of the cells of its row, those that were hit, without the diagonal.
     """

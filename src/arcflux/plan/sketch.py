@@ -24,7 +24,7 @@ SPANS = (1 << 6, 1 << 10, 1 << 13, 1 << 16, 1 << 19)
 """How far apart the ends of an arc are, in vertex numbers: the classes of :attr:`Sketch.near`."""
 _ARCS = 4096
 _SHARE = 0.8
-# A ball around a vertex is grown until it has so many vertices.
+# A ball around a vertex is grown until it has this many vertices.
 _BALL = 512
 # A graph whose ball grows faster than that is no mesh.
 _FEW_LEVELS = 6

@@ -66,7 +66,7 @@ class Connection:
     ) -> Connection:
         """Connect to the daemon of a device; unless `start` is False, one is started if none runs.
 
-        `lease`: a daemon that is started here ends after so many seconds without agents; by default 30.
+        `lease`: a daemon that is started here ends after this many seconds without agents; by default 30.
         """
         place = Place.of(name, folder)
         token = place.token()

@@ -35,7 +35,7 @@ class Stage:
     seen: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
     def note(self, size: int, seconds: float) -> None:
-        """Record that a block of so many triplets took so long."""
+        """Record that a block of this many triplets took so long."""
         if size > 0:
             self.seen.append((size, seconds))
 

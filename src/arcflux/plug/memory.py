@@ -118,7 +118,7 @@ def pack(columns: Mapping[str, Any], mark: str = "arcflux") -> tuple[list[dict[s
 
 
 def _starts(sizes: Sequence[int]) -> list[int]:
-    """Where runs of so many bytes begin, aligned; and where the last one ends."""
+    """Where runs of this many bytes begin, aligned; and where the last one ends."""
     starts = [0]
     for size in sizes:
         starts.append(starts[-1] + -(-size // _ALIGNED) * _ALIGNED)

@@ -1,7 +1,7 @@
 """Messages between agent and daemon: a length, JSON, and file descriptors sent with it (SCM_RIGHTS).
 
 No received data can be code: JSON is the request, descriptors are memory (memory.py). A message is 4 bytes of length,
-most significant first, then so many bytes of UTF-8; its descriptors come with the first of these.
+most significant first, then that many bytes of UTF-8; its descriptors come with the first of these.
 """
 
 from __future__ import annotations

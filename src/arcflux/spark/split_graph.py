@@ -144,7 +144,7 @@ def _none(text: bool) -> Names:
 
 
 def _flags(edges: Edges, count: int) -> Array:
-    """Which of so many numbers are the end of an edge."""
+    """Which of this many numbers are the end of an edge."""
     flags = np.zeros(count, np.bool_)
     flags[edges.source] = True
     flags[edges.target] = True

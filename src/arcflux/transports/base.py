@@ -80,7 +80,7 @@ class Counts:
 
 
 def nodes_by_size(size: int, ranks_per_node: int | None) -> list[int]:
-    """The node of every rank if each node has so many ranks, the last one perhaps fewer; one node for None.
+    """The node of every rank if each node has this many ranks, the last one perhaps fewer; one node for None.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class Transport(ABC):
 
     @contextmanager
     def limited(self, seconds: float | None) -> Iterator[None]:
-        """The block should end within so many seconds: after that, others wait less for a rank that is stopped."""
+        """The block should end within this many seconds: after that, others wait less for a rank that is stopped."""
         before = self.due
         if seconds is not None:
             self.due = min(before, time.monotonic_ns() + int(min(seconds, 1e9) * 1e9))
@@ -272,7 +272,7 @@ class Transport(ABC):
 
     @contextmanager
     def _waiting(self, patience: float = 0.0) -> Iterator[None]:
-        """Show on the board that this rank waits, perhaps so many seconds longer than is usual."""
+        """Show on the board that this rank waits, perhaps this many seconds longer than is usual."""
         name = self.names[self.rank]
         self.board.wait_since(name, time.monotonic_ns(), int(patience * 1e9))
         try:
@@ -338,6 +338,6 @@ class Transport(ABC):
 
 
 def crowded(ranks: int) -> bool:
-    """Whether so many ranks on this machine have to share its cores, so that waiting should not spin."""
+    """Whether this many ranks on this machine have to share its cores, so that waiting should not spin."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return ranks > cores

@@ -98,7 +98,7 @@ class Board:
     def wait_since(self, rank: int, nanoseconds: int, patience: int = 0) -> None:
         """The rank waits since this time of the machine's monotonic clock; 0: it waits no more.
 
-        `patience`: for something that may take so many nanoseconds more, such as many bytes in transit.
+        `patience`: for something that may take this many nanoseconds more, such as many bytes in transit.
         """
         self.rows[rank, _PATIENCE] = patience
         self.rows[rank, _WAITING] = nanoseconds

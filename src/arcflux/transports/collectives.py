@@ -26,7 +26,7 @@ OPERATIONS = {
     "or": np.bitwise_or,
     "and": np.bitwise_and,
 }
-# Up to so many bytes over all ranks, each rank gets all values and combines them itself.
+# Up to this many bytes over all ranks, each rank gets all values and combines them itself.
 SMALL = 64 << 10
 # The last two tags are for collectives. Every MPI has 32768 tags: enough for 128 groups, each with these.
 LAST_TAG = 255

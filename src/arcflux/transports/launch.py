@@ -46,7 +46,7 @@ _GLANCE, _GRACE = 0.5, 5.0
 def current(*, ranks_per_node: int | None = None) -> Transport | None:
     """The transport of this process over all ranks that mpiexec started with it; None if it was not started so.
 
-    The first call is collective. `ranks_per_node` simulates several nodes on a machine, of so many ranks each.
+    The first call is collective. `ranks_per_node` simulates several nodes on a machine, of this many ranks each.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def _say(error: RankError, chatter: Chatter) -> None:
 
 
 def _insist(process: Any, guard: Guard, seconds: float) -> None:
-    """End a run that should have ended so many seconds ago."""
+    """End a run that should have ended this many seconds ago."""
     if seconds > 2 * _GRACE:
         guard.kill()
         process.kill()

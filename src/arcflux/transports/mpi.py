@@ -23,7 +23,7 @@ __all__ = ["MpiTransport"]
 
 # Bytes a second of a message that is still arriving, and not stuck.
 _SLOWEST_LINK = 4e6
-# A call in which MPI itself waits may take so many times as long as a rank may hang.
+# A call in which MPI itself waits may take this many times as long as a rank may hang.
 _CALLS = 3
 
 

@@ -35,7 +35,7 @@ TAG_BITS = LAST_TAG.bit_length()
 # How often a waiting rank polls before it yields its core each time: the rank that it waits for may be on the same
 # core, even if others are free. A poll takes a microsecond or two.
 _LOOKS = 4
-# Messages of a rank that has ended may still be in transit for so many seconds.
+# Messages of a rank that has ended may still be in transit for this many seconds.
 UNDER_WAY = 2.0
 
 Member = TypeVar("Member", bound="ProcessTransport")
@@ -119,7 +119,7 @@ class ProcessTransport(Transport):
     def _until(self, done: Callable[[], bool], peer: int | None, transfer: float | None = None) -> None:
         """Poll until `done`: first spinning, then yielding the core, then with naps.
 
-        `transfer`: it is a message in transit, which may take so many seconds.
+        `transfer`: it is a message in transit, which may take this many seconds.
         """
         looks = _LOOKS if self._spins else 0
         for look in range(looks + YIELDS):

@@ -29,7 +29,7 @@ __all__ = ["existing", "failed", "world"]
 # A rank that is asked to end waits so long for the report that another was killed, which is the usual reason for MPI to
 # end ranks.
 _NEWS = 0.5
-# Starting MPI together may take so many times as long as a rank may hang, and at least so many seconds.
+# Starting MPI together may take this many times as long as a rank may hang, and at least this many seconds.
 _STARTS, _STARTS_AT_LEAST = 3, 60.0
 
 

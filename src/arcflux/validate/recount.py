@@ -226,7 +226,7 @@ def two_hop_friends(graph: Graph, vertices: Any, count: Any, lists: Any = None) 
     """Check how many vertices are two edges away from each of `vertices` and not one, -1 for others; and which.
 
     `lists`, if given: the numbers of the friends of the k-th vertex are ``lists[1][lists[0][k] : lists[0][k + 1]]``. Of
-    more than 1,024 vertices so many are looked at, drawn by a seed.
+    more than 1,024 vertices this many are looked at, drawn by a seed.
 
     Examples
     --------

@@ -25,8 +25,8 @@ __all__ = ["Dependencies", "Progress", "ShortestPaths", "betweenness_centrality"
 
 Array = NDArray[Any]
 
-# From so many sources on, and up to so many vertices, each core processes sources of its own. The rule does not depend
-# on the number of cores: the sums are the same for any number.
+# From this many sources on, and up to this many vertices, each core processes sources of its own. The rule does not
+# depend on the number of cores: the sums are the same for any number.
 _MANY_SOURCES = 16
 _FEW_VERTICES = 1 << 18
 _LANES = 64
@@ -134,7 +134,7 @@ def work(worker: Worker, sources: Array, endpoints: bool) -> tuple[Array, Array]
 
 
 def dealt(vertices: int, sources: int) -> tuple[int, bool]:
-    """The number of lanes for so many sources, and whether each lane belongs to a single core.
+    """The number of lanes for this many sources, and whether each lane belongs to a single core.
 
     Examples
     --------

@@ -44,8 +44,8 @@ _CHUNK = 64
 _FEW = 4096
 _AHEAD = 8
 _LINES, _LINE = 3, 16
-# The first worker alone does a level with at most about so many edges: sharing it costs more than it saves (frontier.py
-# has the same rule). A ring, of which each level has two vertices, takes two thirds of the time.
+# The first worker alone does a level with at most about this many edges: sharing it costs more than it saves
+# (frontier.py has the same rule). A ring, of which each level has two vertices, takes two thirds of the time.
 _SERIAL_EDGES = 256
 _STEP = 2.0**512
 # Smaller than every power.
@@ -94,7 +94,7 @@ def _wide_sum(offsets: Any, neighbours: Any, v: Any, values: Any, powers: Any, s
 
 @inner
 def _takes_part(rank: Any, count: Any, serial: Any) -> Any:
-    """Whether a worker takes part in a level of so many vertices; one of at most `serial` is for the first."""
+    """Whether a worker takes part in a level of this many vertices; one of at most `serial` is for the first."""
     return rank == 0 or count > serial
 
 

@@ -103,7 +103,7 @@ def all_distances(graph: Graph, **options: Any) -> af.Result:
 
 
 def harmonic_unit(vertices: int) -> int:
-    """The value of 1 in a sum of fractions over so many vertices: integers, whose order of adding is irrelevant.
+    """The value of 1 in a sum of fractions over this many vertices: integers, whose order of adding is irrelevant.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def edge_betweenness_centrality(
 ) -> af.Result:  # fmt: skip
     """The share of shortest paths between all vertices that lead along each edge: ``result.edges["centrality"]``.
 
-    `centrality` of a vertex is the largest of its out-edges'. `k`: from so many sources, drawn by `seed`, scaled to
+    `centrality` of a vertex is the largest of its out-edges'. `k`: from this many sources, drawn by `seed`, scaled to
     all. `normalized` divides by the number of pairs of vertices. Paths are measured in edges, and followed in their
     direction. Each of parallel edges has a path of its own; a self-loop has 0; weights make no difference. Both arcs of
     an undirected edge have its value. Workers take a share of the sources: O(V E), floats agree to rounding.

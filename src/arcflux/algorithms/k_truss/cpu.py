@@ -29,7 +29,7 @@ __all__ = ["Trusses"]
 Array = NDArray[Any]
 _CHUNK = 64
 GONE, STAYS, LEAVES = 0, 1, 2
-# A row that is so many times longer than the other one is searched by bisection, not walked.
+# A row that is this many times longer than the other one is searched by bisection, not walked.
 _LONGER = np.uint64(4)
 
 

@@ -62,7 +62,7 @@ def label_propagation(graph: Graph, max_iter: int = 10, **where: Any) -> af.Resu
 
 
 def work(worker: Worker, rounds: int) -> tuple[Array, list[Superstep]]:
-    """The label of every vertex after at most so many rounds, and how the rounds went."""
+    """The label of every vertex after at most this many rounds, and how the rounds went."""
     labels = worker.kernels(__name__).Labels(worker)
     history = labels.propagate(rounds) if worker.size == 1 else propagate(worker, labels, rounds)
     return labels.result(), history

@@ -109,7 +109,7 @@ def propagate(
     in_neighbours: Any, rounds: Any, barrier: Any, board: Any, label: Any, after: Any, marked: Any, changed: Any,
     buffers: Any, tables: Any, places: Any, history: Any,
 ) -> None:  # fmt: skip
-    """Up to so many rounds on label: uint[n], initially the vertices' numbers; ends early if nothing changes.
+    """Up to this many rounds on label: uint[n], initially the vertices' numbers; ends early if nothing changes.
 
     in_offsets is None for an undirected graph. tables: uint[workers, slots, 2], zero, and places: uint[workers, slots]
     are the workers' own; after, changed: uint[n] and marked: bool[n], zero, are shared. history[round] = vertices
@@ -269,7 +269,7 @@ class Labels:
         self.tally = cores.small(3)
 
     def propagate(self, rounds: int) -> list[Superstep]:
-        """Up to so many rounds of all vertices, in one launch."""
+        """Up to this many rounds of all vertices, in one launch."""
         cores, compiled = self.cores, self.cores.compiled
         history = cores.small((rounds, 3))
         board, buffers = cores.small(_BOARD), np.empty((cores.workers, _BUFFER), self.kind)

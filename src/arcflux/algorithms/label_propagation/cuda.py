@@ -283,7 +283,7 @@ class Labels:
         ]  # fmt: skip
 
     def propagate(self, rounds: int) -> list[Superstep]:
-        """Up to so many rounds of all vertices."""
+        """Up to this many rounds of all vertices."""
         return propagate(self.worker, self, rounds)
 
     def _tables(self, voters: Array, item: int) -> tuple[int, int]:

@@ -108,8 +108,8 @@ def k_shortest_paths(
 ) -> list[list[Any]]:  # fmt: skip
     """The k shortest paths without loops from one vertex to another, shortest first, as lists of ids (Yen 1971).
 
-    Fewer when there are not so many. Paths that differ only in which of parallel edges they take are one. Equally long
-    paths come in the order of the vertices' numbers. See :func:`shortest_path` for `weight`.
+    Fewer when there are not this many. Paths that differ only in which of parallel edges they take are one. Equally
+    long paths come in the order of the vertices' numbers. See :func:`shortest_path` for `weight`.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def all_pairs_distances(
 ) -> Iterator[tuple[Array, Array]]:  # fmt: skip
     """All pairs, block by block: the ids of some sources, and their rows of :func:`distance_matrix`.
 
-    A block has so many rows as `block` says, or as fit 64 MiB; no more than one is in memory.
+    A block has as many rows as `block` says, or as fit 64 MiB; no more than one is in memory.
 
     Examples
     --------

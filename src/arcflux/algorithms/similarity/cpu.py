@@ -19,7 +19,7 @@ __all__ = ["best", "common"]
 
 Array = NDArray[Any]
 _CHUNK = 64
-# Searching a long row for a neighbour takes about as long as walking so many entries.
+# Searching a long row for a neighbour takes about as long as walking this many entries.
 _SEARCH = np.uint64(16)
 
 

@@ -32,10 +32,10 @@ __all__ = ["strong_components"]
 Array = NDArray[Any]
 # Marks of a vertex: reached, reaches the pivot, removed.
 FORTH, BACK, GONE = 1, 2, 4
-# The others pull once one of so many vertices is reached, and again as long as one of so many of them was found.
+# The others pull once one in this many vertices is reached, and again as long as one in this many of them was found.
 _SEEN = 32
 _WORTHWHILE = 4
-# With at most so many workers, both searches take longer than a depth-first search by one of them.
+# With at most this many workers, both searches take longer than a depth-first search by one of them.
 _FEW = 2
 _LINE = 8
 

@@ -19,8 +19,8 @@ __all__ = ["corners", "count", "degrees_of", "order_by_degree", "triangle_count"
 
 Array = NDArray[Any]
 
-# Vertices are ranked by degree if the mean of the squared degrees is so many times the square of their mean. Otherwise
-# their numbers are as good, without the work.
+# Vertices are ranked by degree if the mean of the squared degrees is this many times the square of their mean.
+# Otherwise their numbers are as good, without the work.
 _SKEWED = 2.0
 _MOST = 65535
 

@@ -29,7 +29,7 @@ __all__ = ["KERNELS", "Triangles"]
 
 Array = NDArray[Any]
 
-# Registers are limited for so many threads of a block, and blocks of a multiprocessor.
+# Registers are limited for this many threads of a block, and blocks of a multiprocessor.
 BOUNDS = (256, 8, 8)
 # A warp processes a shorter row from this length on.
 _LONG = 8

@@ -20,7 +20,7 @@ from arcflux.spmd.search import lower_bound
 __all__ = ["CHUNK", "merge_corners", "merge_count", "merging_pays"]
 
 CHUNK = 256
-# Packing an edge and reading its row as bits takes about as long as merging so many entries (measured on uniform,
+# Packing an edge and reading its row as bits takes about as long as merging this many entries (measured on uniform,
 # power-law, web-like and mesh graphs: the two take the same time at 20 to 25 entries an edge).
 _ENTRIES = 20
 

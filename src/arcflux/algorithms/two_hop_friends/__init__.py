@@ -90,7 +90,7 @@ def two_hop_friends(
     vertices
         The ids of the selected vertices; all without it. A repeated one counts once.
     fraction
-        Instead of `vertices`: so many of all, chosen at random by `seed`. The paper takes 0.1.
+        Instead of `vertices`: this share of all, chosen at random by `seed`. The paper takes 0.1.
     lists
         False to count only. All lists together can be much larger than the graph; they are counted first, and a
         :class:`~arcflux.errors.SpaceError` says so when they do not fit the memory.

@@ -175,7 +175,7 @@ def _afford(graph: Graph, asked: Asked) -> None:
 
 
 def _refuse_overflow(asked: Asked, most: int) -> None:
-    """Check that sums of so many rows of products, layer by layer, are finite as float32."""
+    """Check that sums of this many rows of products, layer by layer, are finite as float32."""
     bound = float(np.abs(asked.features).max(initial=0.0))
     for layer in range(2):
         pair = asked.weights[2 * layer : 2 * layer + 2]

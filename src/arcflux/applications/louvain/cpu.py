@@ -29,7 +29,7 @@ __all__ = ["CHUNK", "GAIN", "adopt", "choose", "draw", "find_movable", "local_mo
 
 # Vertices that a worker claims at a time.
 CHUNK = np.uint64(64)
-# Gains are added up as integers, with so many parts per unit of weight.
+# Gains are added up as integers, with this many parts per unit of weight.
 GAIN = 1024.0
 # Counters of a turn, each on its own cache line; three blocks alternate, so that no reader sees the reset.
 _CHOOSE, _MOVE, _WAKE, _STOP = (8 * k for k in range(4))

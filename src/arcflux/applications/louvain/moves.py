@@ -123,7 +123,7 @@ class Moves:
     def polished(self, start: Array, turns: int) -> Array:
         """The community of every vertex, from where `start` puts it, when no single move gains any more.
 
-        At most so many turns. A resting vertex does not see that a distant community has become lighter: so all are
+        At most this many turns. A resting vertex does not see that a distant community has become lighter: so all are
         reconsidered. Few move, one after the other.
         """
         community, total = self._communities(start)

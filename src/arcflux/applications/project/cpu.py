@@ -18,7 +18,7 @@ from arcflux.spmd.machine import count_ones, take, trailing_zeros
 __all__ = ["CHUNK", "count", "fill"]
 
 CHUNK = 16
-# A row with one of so many vertices is scanned whole; one with one of so many uses only the bitmap.
+# A row with one in this many vertices is scanned whole; one with one in this many uses only the bitmap.
 _DENSE = 16
 _MARKED = 256
 

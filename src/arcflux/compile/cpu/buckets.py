@@ -31,11 +31,11 @@ __all__ = ["ordered"]
 
 # A worker continues with its own share of a bucket while it is shorter than this, and this often at most. When that
 # share is empty and it has processed fewer vertices than this since the last barrier, it continues with its own next
-# bucket: a barrier takes about as long as so many vertices.
+# bucket: a barrier takes about as long as this many vertices.
 _SHORT_SHARE = 1000
 _MOST_TURNS = 4096
 _AHEAD = 256
-# If fewer than one in so many of the vertices beyond the window fit into the next window, bins become wider.
+# If fewer than one in this many of the vertices beyond the window fit into the next window, bins become wider.
 _SPARSE = 8
 # The columns of a worker's slot: its vote and counts, and what it noticed.
 _VOTE, _OFFSET, _BLOCKS, _ENTRIES, _LOST, _LATE, _DEALT, _ARRIVED = range(8)

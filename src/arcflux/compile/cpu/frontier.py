@@ -114,7 +114,7 @@ def _end(lowered: Lowered) -> str:
 # barriers and atomics. The others wait until a larger one comes, and continue from the state on the board. A team of
 # one worker is always alone.
 SMALL = 256
-# If other processes use the cores, a team waits in each superstep for the worker that lost its core. After so many
+# If other processes use the cores, a team waits in each superstep for the worker that lost its core. After this many
 # pushes that took longer than one undisturbed worker would take for their edges, the first worker continues alone for a
 # while, twice as long each time, unless a push is large.
 _LARGE_PUSH = 1 << 14

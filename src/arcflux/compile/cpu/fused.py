@@ -46,7 +46,7 @@ class Called:
     """A phase as the kernel calls it.
 
     `module` has its kernels, `kernel` is the one of its supersteps; it has `own` arguments before the shared ones. If a
-    call `asks`, it begins with `started`, which has so many `messages` arguments: of `halves`, the half that the
+    call `asks`, it begins with `started`, which has this many `messages` arguments: of `halves`, the half that the
     superstep reads.
     """
 

@@ -58,7 +58,7 @@ BOUNDS = {bounds}
 
 '''
 
-# With at most so many totals, kernels have as many threads as without; with more, the compiler chooses.
+# With at most this many totals, kernels have as many threads as without; with more, the compiler chooses.
 _FEW_TOTALS = 2
 _VOTES = "from arcflux.gpu.votes import common, heaviest, leading, middle, shares, table_shift, vote, weigh\n\n\n"
 # Long loops of a program do not poll on a GPU, whose kernels cannot be ended from outside.

@@ -68,7 +68,7 @@ def _reduced(lowered: Lowered) -> list[str]:
 
 
 def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]:
-    """A loop over the edges of so many senders or rows, a block's threads at a time; `scan` has where each begins."""
+    """A loop over the edges of this many senders or rows, a block's threads at a time; `scan` has where each begins."""
     listed = ["place = claim(first_here, counts, 0, scratch)", "if first_here:", "    reached[place] = v"]
     loop = [
         "if own < np.uint64(2):",

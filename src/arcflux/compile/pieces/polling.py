@@ -16,7 +16,7 @@ from arcflux.parsing import parse
 
 __all__ = ["is_polled", "polls", "with_polling"]
 
-# A loop of at most so many iterations, including those of the loops inside it, ends soon enough by itself.
+# A loop of at most this many iterations, including those of the loops inside it, ends soon enough by itself.
 _SHORT = 4096
 
 

@@ -166,7 +166,7 @@ def plan(
 
 
 def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -> str:
-    """Why no plan is needed after a superstep whose parts took so many seconds together; "" if one is.
+    """Why no plan is needed after a superstep whose parts took this many seconds together; "" if one is.
 
     It costs little, since it estimates nothing.
     """
@@ -186,7 +186,7 @@ def decide(
     bounds: Array, seconds: float, in_offsets: Array, nodes: Array, how: str, alpha: float, prices: Prices,
     seen: Observed,
 ) -> Plan:  # fmt: skip
-    """What :func:`plan` decides when it is not calm; the times in `seen` are scaled to so many seconds together."""
+    """What :func:`plan` decides when it is not calm; the times in `seen` are scaled to this many seconds together."""
     begun = time.perf_counter()
     expected = seen.seconds(bounds)
     times = expected * (seconds / expected.sum())

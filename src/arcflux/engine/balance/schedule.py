@@ -26,8 +26,8 @@ Array = NDArray[Any]
 
 # Planning may take this share of the expected time of the run.
 _BUDGET = 0.006
-# In the first supersteps, ranks wait for a plan if the slowest part took so many seconds more than the mean: about what
-# planning takes with cold caches.
+# In the first supersteps, ranks wait for a plan if the slowest part took this many seconds more than the mean: about
+# what planning takes with cold caches.
 _FIRST, _WAIT = 4, 2e-3
 
 

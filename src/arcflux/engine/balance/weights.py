@@ -42,7 +42,7 @@ _GUESS, _GUESSED = 0.035, 8
 _MODEL = 0.01
 # A part whose time differs by more than this from the prediction, in logarithms, is measured twice.
 _SURPRISE = 0.3
-# Parts that differ by less than this, or by less than so many times the noise, are balanced.
+# Parts that differ by less than this, or by less than this many times the noise, are balanced.
 SLACK, _SURE = 0.03, 0.7
 
 
@@ -100,7 +100,7 @@ class Weights:
         return np.concatenate(([begin], np.maximum.accumulate(inner), [last])).astype(np.int64)
 
     def _first(self, edges: float, low: int, high: int) -> int:
-        """The first vertex from `low` to `high` with so many edges before it, or `high`."""
+        """The first vertex from `low` to `high` with this many edges before it, or `high`."""
         while low < high:
             middle = (low + high) // 2
             if int(self.in_offsets[middle]) + self.per_vertex * middle < edges:

@@ -82,7 +82,7 @@ def unpacked(message: Array, vertices: Array, like: list[Array]) -> tuple[Array,
 
 
 def rows_of(message: Array, place: int, count: int, like: list[Array]) -> Iterator[Array]:
-    """The values of a message from a byte offset on: for each array of `like`, so many rows of its type."""
+    """The values of a message from a byte offset on: for each array of `like`, this many rows of its type."""
     for array in like:
         length = count * int(np.prod(array.shape[1:], dtype=np.int64))
         values = np.frombuffer(message, array.dtype, length, place)

@@ -60,7 +60,7 @@ class Box:
             self._hold()
 
     def expect(self, count: int) -> None:
-        """Make room for so many arriving records."""
+        """Make room for this many arriving records."""
         if count > len(self.into[0]):
             self.into = self._grown(count, self.dtypes)
             self._hold()

@@ -24,7 +24,7 @@ __all__ = ["Routes"]
 Array = NDArray[Any]
 
 _TAG = 5
-# Shared arrays are allocated with so many times the size that is needed.
+# Shared arrays are allocated with this many times the size that is needed.
 _SLACK = 2
 
 
@@ -70,7 +70,7 @@ class Routes:
         return came[0], came[1:], int(matrix.sum())
 
     def _room(self, name: str, count: int, like: list[Array]) -> list[Array]:
-        """Arrays that the node shares, with room for so many records; all ranks of the node ask for the same."""
+        """Arrays that the node shares, with room for this many records; all ranks of the node ask for the same."""
         arrays = self._shared.get(name)
         if arrays is None or len(arrays[0]) < count:
             team = Ranks.of(self.transport)
@@ -107,7 +107,7 @@ class Routes:
 
 
 def _unpacked(message: Array, count: int, like: list[Array]) -> list[Array]:
-    """The arrays of a message that has so many records."""
+    """The arrays of a message that has this many records."""
     place, arrays = 0, []
     for array in like:
         arrays.append(np.frombuffer(message, array.dtype, count, place))

@@ -13,7 +13,7 @@ __all__ = ["first_outside", "sort_by"]
 
 Array = NDArray[Any]
 
-# Another worker is worth waking for so many records; and it has a count for every box, so for enough records per box.
+# Another worker is worth waking for this many records; and it has a count for every box, so for enough records per box.
 _ENOUGH = 1 << 14
 _BOXES_A_RECORD = 2
 

@@ -104,7 +104,7 @@ class Phase:
         return Advanced(self.steps - first, changed, cut)
 
     def took(self, rows: Array, seconds: float) -> None:
-        """Record supersteps that another launch executed, in so many seconds."""
+        """Record supersteps that another launch executed, in this many seconds."""
         self.rows.append(rows)
         self.steps += len(rows)
         self.loop.seconds += seconds

@@ -89,7 +89,7 @@ class Fused(Loop):
         self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, self.calls))
 
     def arguments(self, first: int, last: int) -> list[Any]:
-        """The kernel's arguments for so many calls at most."""
+        """The kernel's arguments for this many calls at most."""
         own: list[Any] = []
         for phase in self.phases:
             loop, several = phase.loop, len(phase.state.constants)

@@ -90,7 +90,7 @@ def _get(text: str, answer: Any, *codes: int, parameters: Any = ()) -> dict[str,
 
 
 def describe_api(graphs: Sequence[str] = (), tasks: Sequence[str] = (), workers: int = WORKERS) -> dict[str, Any]:
-    """The whole description of a service with such graphs and tasks, and so many workers per job."""
+    """The whole description of a service with these graphs and tasks, and this many workers per job."""
     pages = [_query("limit", _schema("integer", minimum=1, maximum=500)),
              _query("state", _schema("string", enum=list(STATES))),
              _query("before", _schema("integer", minimum=1, maximum=1 << 62))]  # fmt: skip
