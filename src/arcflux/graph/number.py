@@ -7,12 +7,12 @@ to appear are squeezed out after the build. Scattered integers go through a hash
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import is_integer, whole
+from arcflux.checks import is_integer
 from arcflux.errors import IdError
 from arcflux.graph.edges import Edges
 from arcflux.graph.ids import Ids, IntegerIds, RangeIds, TextIds, as_ids, is_text
@@ -54,7 +54,7 @@ def number(edges: Edges, vertices: int | range | Array | None, threads: int | No
     if text:
         return _by_text(edges, vertices), True
     if vertices is not None:
-        return _by_range(edges, 0, whole("vertices", vertices)), True
+        return _by_range(edges, 0, int(cast(int, vertices))), True
     low, high = _extent(edges)
     if low > high:
         edges.source, edges.target = np.empty(0, np.uint32), np.empty(0, np.uint32)
