@@ -83,6 +83,7 @@ def test_they_are_those_of_its_vertices(way: Way, spec: str) -> None:
     degrees = np.diff(graph.out.offsets.astype(int))
     assert [step.frontier for step in found.history] == [int((level == k).sum()) for k in range(len(found.history))]
     assert [step.edges for step in found.history] == [int(degrees[level == k].sum()) for k in range(len(found.history))]
+    assert [step.changed for step in found.history] == [int((level == k + 1).sum()) for k in range(len(found.history))]
 
 
 def test_those_of_many_vertices_are_estimated_from_a_sample() -> None:
@@ -110,5 +111,24 @@ def test_workers_that_waited_choose_as_the_first_one_does(threads: int) -> None:
     with Way({"direction": "auto", "threads": threads}).active() as options:
         found = af.run(Claimed, graph, **options)
     assert [step.direction for step in found.history[:7]] == ["push"] * 6 + ["pull"]
+    level = reached(graph)
+    assert found["level"].tolist() == np.where(level < 1000000, level, -1).tolist()
+
+
+@pytest.mark.parametrize("alone_first", [True, False])
+def test_workers_that_waited_know_along_how_many_edges_the_last_frontier_sent(alone_first: bool) -> None:
+    """Few vertices are found for each edge, so push is right; one that knew of no edges would take it for many."""
+    hub = 0 if alone_first else 1
+    fan = np.arange(301, 501)
+    sources = np.concatenate([np.full(200, hub), fan, fan])
+    targets = np.concatenate([fan, np.arange(501, 901)])
+    if not alone_first:  # together, then the first worker alone with the 200 edges of the hub, and together again
+        sources, targets = np.append(sources, np.zeros(300, int)), np.append(targets, np.arange(1, 301))
+    graph = af.Graph.from_edges(sources, targets, vertices=20_000)
+    with Way({"direction": "auto", "threads": 2}).active() as options:
+        found = af.run(Claimed, graph, **options)
+    edges = [step.edges for step in found.history]
+    assert edges == [200, 400, 0] if alone_first else edges == [300, 200, 400, 0]
+    assert {step.direction for step in found.history} == {"push"}
     level = reached(graph)
     assert found["level"].tolist() == np.where(level < 1000000, level, -1).tolist()
