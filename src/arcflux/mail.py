@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,7 @@ def send(to: int, /, **mail: Any) -> None:
     that has one. It is received in the next superstep. start, around, receive and update may send.
     """
     if _desk.take is None:
-        raise UsageError(
-            "af.send was called outside of a program", expected="a call in a function of a program that may send",
-            remedy="@af.program above the class, and af.run(...)",
-        )  # fmt: skip
+        raise _outside("send")
     _desk.take(to, mail)
 
 
@@ -118,10 +116,25 @@ def neighbour(v: Any, k: int) -> int:
 
     Kernels give -1 for any other k, to which nothing can be sent; with ``debug=True`` it is an error.
     """
-    found: int = v._out(k)[0]
+    found: int = _out_of(v, "neighbour")(k)[0]
     return found
 
 
 def out_edge(v: Any, k: int) -> Any:
     """The edge to the k-th out-neighbour of v, such as ``af.out_edge(v, k).weight``; in functions that may send."""
-    return v._out(k)[1]
+    return _out_of(v, "out_edge")(k)[1]
+
+
+def _out_of(v: Any, word: str) -> Callable[[int], tuple[int, Any]]:
+    """What looks up the out-edges of a vertex of a program; nothing else has them."""
+    look: Callable[[int], tuple[int, Any]] | None = getattr(type(v), "_out", None)
+    if not callable(look):
+        raise _outside(word)
+    return partial(look, v)
+
+
+def _outside(word: str) -> UsageError:
+    return UsageError(
+        f"af.{word} was called outside of a program", expected="a call in a function of a program that may send",
+        remedy="@af.program above the class, and af.run(...)",
+    )  # fmt: skip

@@ -69,7 +69,7 @@ def phase(cls: type | None = None, /, *, edges: str | None = "along") -> PhaseCl
     >>> af.run(Reach, "path:4")["seen"].tolist()
     [True, True, True, True]
     """
-    if edges not in EDGES:
+    if not (edges is None or isinstance(edges, str)) or edges not in EDGES:
         raise UsageError(
             f"a phase has edges={edges!r}", expected=", ".join(map(repr, EDGES)),
             remedy=did_you_mean(str(edges), [name for name in EDGES if name]),

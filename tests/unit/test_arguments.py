@@ -517,6 +517,19 @@ def test_arcs_of_vertices_that_are_not_there_are_at_no_part(ends: Any) -> None:
         parts.where(*ends)
 
 
+@pytest.mark.parametrize("word", ["neighbour", "out_edge"])
+def test_words_of_programs_say_where_they_belong(word: str) -> None:
+    for bad in (*BAD, graph()):
+        with pytest.raises(UsageError, match=rf"af\.{word} was called outside of a program"):
+            getattr(af, word)(bad, 0)
+
+
+@pytest.mark.parametrize("bad", [np.zeros(2), np.array(["along"]), object(), 1, "x"], ids=repr)
+def test_a_phase_has_its_edges_by_name(bad: Any) -> None:
+    with pytest.raises(UsageError, match="a phase has edges="):
+        af.phase(edges=bad)
+
+
 def test_a_graph_equals_nothing_else() -> None:
     assert not any(af.load("path:2").equals(bad) for bad in BAD)
 
