@@ -31,6 +31,7 @@ __all__ = [
     "numbers_of",
     "parents",
     "reals",
+    "rows_for_searches",
     "source_of",
     "unknown_choice",
     "user_id",
@@ -118,6 +119,16 @@ def graph(name: str, given: Any) -> Any:
     if not hasattr(given, "out") or not hasattr(given, "arcs"):
         raise UsageError(f"{name} is {shown(given)}", expected="a graph")
     return given
+
+
+def rows_for_searches(graph: Graph) -> tuple[Array, Array]:
+    """Neighbours and offsets for scipy.sparse.csgraph, with 32 bits where they suffice.
+
+    With 64 bits scipy 1.11 finds no components, without an error, and refuses to search.
+    """
+    offsets, neighbours = graph.out
+    index = np.int32 if max(graph.vertices, graph.arcs) < 1 << 31 else np.int64
+    return neighbours.astype(index), offsets.astype(index)
 
 
 def user_id(graph: Graph, number: Any) -> Any:

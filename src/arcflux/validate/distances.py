@@ -90,8 +90,7 @@ def _compared(name: str, graph: Graph, given: Any, vertices: Any, value: Any, ag
         chosen = np.arange(n)
     else:
         chosen = np.sort(np.random.default_rng(1).choice(n, _SAMPLE, replace=False))
-    offsets, neighbours = graph.out
-    matrix = csr_array((np.ones(graph.arcs), neighbours.astype(np.int64), offsets.astype(np.int64)), (n, n))
+    matrix = csr_array((np.ones(graph.arcs), *arguments.rows_for_searches(graph)), (n, n))
     matrix = matrix.T.tocsr() if against else matrix
     expected = np.empty(len(chosen))
     for first in range(0, len(chosen), _BLOCK):

@@ -43,8 +43,7 @@ def strong_components(graph: Graph, component: Any) -> Report:
     from scipy.sparse.csgraph import connected_components
 
     given, n = arguments.labels("component", component, graph.vertices), graph.vertices
-    offsets, neighbours = graph.out
-    matrix = csr_array((np.ones(graph.arcs, np.int8), neighbours.astype(np.int64), offsets.astype(np.int64)), (n, n))
+    matrix = csr_array((np.ones(graph.arcs, np.int8), *arguments.rows_for_searches(graph)), (n, n))
     _, expected = connected_components(matrix, directed=True, connection="strong") if n else (0, np.empty(0, np.int64))
     label = np.unique(given, return_inverse=True)[1]
     return Report("strong_components", (

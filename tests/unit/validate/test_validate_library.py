@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csgraph
 
 import arcflux as af
 from arcflux.errors import UsageError
@@ -192,3 +193,23 @@ def test_what_has_another_shape_is_refused() -> None:
         af.validate.hits("path:2", [0.5, 0.5], [0.5, 0.5], tolerance=-1.0)
     with pytest.raises(UsageError, match="core has shape"):
         af.validate.core_number("path:2", [1])
+
+
+@pytest.mark.parametrize("name", ["strong_components", "closeness", "harmonic", "eccentricity"])
+def test_scipy_searches_with_narrow_indices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With those of 64 bits, scipy 1.11 finds no components without an error, and refuses to search."""
+    widths = set()
+
+    def watched(search: Any) -> Any:
+        def call(matrix: Any, **how: Any) -> Any:
+            widths.update((matrix.indices.dtype.itemsize, matrix.indptr.dtype.itemsize))
+            return search(matrix, **how)
+
+        return call
+
+    for search in ("connected_components", "dijkstra"):
+        monkeypatch.setattr(csgraph, search, watched(getattr(csgraph, search)))
+    run, _, field = CALLS[name]
+    graph = graph_of(3, directed=True)
+    assert getattr(af.validate, name)(graph, run(graph)[field])
+    assert widths == {4}
