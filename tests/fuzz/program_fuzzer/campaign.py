@@ -69,7 +69,7 @@ class Tally:
     def count(self, program: ProgramSpec) -> None:
         """Count a program that was checked."""
         self.programs[program.shape] += 1
-        self.forms.update(forms_of(program.source))
+        self.forms.update(forms_of(program.said))
 
     def __str__(self) -> str:
         total, runs = sum(self.programs.values()), sum(self.runs.values())

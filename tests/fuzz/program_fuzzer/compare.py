@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import re
 import sys
 import warnings
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ import arcflux as af
 from program_fuzzer.graphs import GraphSpec
 from program_fuzzer.numbers import same
 from program_fuzzer.oracle import Outcome, interpret
+from program_fuzzer.values import IllDefined
 from program_fuzzer.ways import Way
 from program_fuzzer.writing import ProgramSpec
 
@@ -37,14 +39,59 @@ class Case:
 
     @property
     def given(self) -> dict[str, list[Any]]:
-        """What fields are given before `start`: numbers of their domain, one after another."""
-        found: dict[str, list[Any]] = {}
-        for name, (low, high, grain) in self.program.given.items():
-            if f"    {name}: af." in self.program.source and f"{name}: af.flag" not in self.program.source:
-                row = [low + k % (high - low + 1) for k in range(self.graph.vertices)]
-                found[name] = [float(x) for x in row] if grain is not None else row
-        declared = {line.strip().split(":")[0]: line for line in self.program.source.splitlines() if ": af." in line}
-        return {name: row for name, row in found.items() if "[" not in declared[name]}
+        """What fields of vertices and edges are given before `start`; None for those that are not.
+
+        They are numbers of their domain, one after another; edges are in the order of a graph's columns.
+        """
+        source, found = self.program.source, {}
+        for name, bounds in self.program.given.items():
+            declared = re.search(rf"    {name}: (af\.edge\()?af\.(\w+)(?:\[([^]]*)\])?", source)
+            if declared is None or re.search(rf"    {name}: af\.total", source):
+                continue
+            numbers = self._given_arcs() if declared[1] else self._given_vertices()
+            shape = [self._length(part) for part in declared[3].split(", ")] if declared[3] else []
+            found[name] = [None if k is None else _value(bounds, declared[2] == "flag", shape, k) for k in numbers]
+        return found
+
+    def _given_vertices(self) -> list[int | None]:
+        """A number for each vertex that is given."""
+        return [k if not self.program.some or k % 3 else None for k in range(self.graph.vertices)]
+
+    def _given_arcs(self) -> list[int | None]:
+        """A number for each arc that is given: the same for all from one vertex to another."""
+        pairs = sorted((u, v) for u, v, _, _ in self.graph.arcs())
+        if not self.program.some:
+            return list(range(len(pairs)))
+        return [None if (u + v) % 3 == 0 else 5 * u + v for u, v in pairs]
+
+    def _length(self, text: str) -> int:
+        """A length that is a number, or the name of a parameter."""
+        text = text.strip("'\"")
+        if text.isdigit():
+            return int(text)
+        declared = re.search(rf"    {text}: int = (\d+)", self.program.source)
+        if declared is None:
+            raise IllDefined(f"there is no {text}")
+        return int(self.program.parameters.get(text, declared[1]))
+
+    def passed(self) -> dict[str, Any]:
+        """What a run is given: arrays, or mappings from ids."""
+        found: dict[str, Any] = {}
+        ids = self.graph.ids or range(self.graph.vertices)
+        pairs = sorted((u, v) for u, v, _, _ in self.graph.arcs())
+        for name, row in self.given.items():
+            if not self.program.some:
+                found[name] = np.array(row) if row else self._nothing(name)
+                continue
+            of_edges = re.search(rf"    {name}: af\.edge\(", self.program.source)
+            keys = [(ids[u], ids[v]) for u, v in pairs] if of_edges else list(ids)
+            found[name] = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
+        return found
+
+    def _nothing(self, name: str) -> Any:
+        """What a field of no vertices, or of no edges, is given."""
+        length = re.search(rf"    {name}: [^\[\n]*\[([^]]*)\]", self.program.source)
+        return np.zeros((0, *(self._length(part) for part in length[1].split(", "))) if length else 0, np.int8)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -56,6 +103,15 @@ class Case:
             numbers = [k for k in chosen["some"] if k < self.graph.vertices]
             chosen["some"] = [self.graph.ids[k] if self.graph.ids else k for k in numbers]
         return {name: value for name, value in chosen.items() if f"    {name}: " in self.program.source}
+
+
+def _value(bounds: tuple[int, int, float | None], is_flag: bool, shape: list[int], k: int) -> Any:
+    """The number that is given to the k-th, or the row, or the matrix."""
+    if shape:
+        return [_value(bounds, is_flag, shape[1:], k * shape[0] + i) for i in range(shape[0])]
+    low, high, grain = bounds
+    number = low + k % (high - low + 1)
+    return k % 3 == 0 if is_flag else number if grain is None else float(number)
 
 
 def expected(case: Case) -> Outcome:
@@ -85,14 +141,13 @@ def load_module(source: str, names: dict[str, Any] | None = None) -> Any:
 def difference(case: Case, way: Way, outcome: Outcome) -> str:
     """How a run differs from what it has to give; "" when it does not."""
     graph = case.graph.build() if way.patches else case.graph.graph
-    given = {name: np.array(row) for name, row in case.given.items()}
     try:
         with warnings.catch_warnings(), way.active() as options:
             warnings.simplefilter("ignore")
             program = load_program(case.program.source)
             limit = _MOST if case.limit is None else case.limit
             try:
-                result = af.run(program, graph, max_supersteps=limit, given=given, **options, **case.parameters)
+                result = af.run(program, graph, max_supersteps=limit, given=case.passed(), **options, **case.parameters)
             except af.errors.CancelledError as error:
                 result = error.result
     except af.errors.ProgramError as error:

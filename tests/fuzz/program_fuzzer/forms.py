@@ -15,10 +15,13 @@ FORMS = {
     "tuples": r"v\.\w+, v\.\w+.* = (min|max)\(\(v\.", "first or last of several": r", v\.\w+ = af\.(first|last)\(\(",
     # Numbers and words of Python.
     "while": r"\bwhile ", "for": r"for \w+ in range\(", "break": r"\bbreak\b", "continue": r"\bcontinue\b",
+    "elif": r"\n +elif ", "strides": r"for \w+ in range\(\S+, .*, -?\d\):", "compared as floats": r" [<>=!]=? float\(",
     "early return": r"\n +return\n", "several names": r"\n +\w+, \w+ = ", "divmod": r"\bdivmod\(",
     "round": r"\bround\(", "trunc": r"math\.trunc\(", "helpers": r"\ndef (halvings|between|clipped)\(",
     "helpers of vertices": r"\ndef said\d\(", "af.random": r"af\.random\([vuo]\w*,",
     "af.random of edges": r"af\.random\(edge", "af.random of numbers": r"af\.random\((\w+\.number|\d)",
+    "arithmetic of vectors": r"v\.(\w+) = \(v\.\1 \+ old\.\1\)", "copies of vectors": r"before = v\.",
+    "dot of two": r"af\.dot\(v\.(\w+), old", "receive and old": r"def receive\(.*old\.",
     "nan": r"math\.nan", "dot": r"af\.dot\(",
     # What a class declares.
     "vectors": r"    \w+: af\.\w+\[\d\]\n", "vectors by parameter": r": af\.\w+\[['\"]k['\"]\]",
@@ -38,7 +41,10 @@ FORMS = {
     "iteration asks totals": r"def iteration\(run, g\).*g\.t\d",
     # Neighbourhoods.
     "around": r"def around\(", "mode": r"af\.mode\(", "median": r"af\.median\(", "topk": r"af\.topk\(",
-    "intersect": r"af\.intersect\(", "any": r"[^.]\bany\(", "all": r"\ball\(", "two loops": r"for w in ",
+    "intersect": r"af\.intersect\(", "loops over intersect": r"for w in af\.intersect\(v, u\):",
+    "edges of intersect": r"for w, side in af\.intersect\(v, u\):",
+    "fields of intersect": r"in af\.intersect.*\bw\.[xy]\d",
+    "any": r"[^.]\bany\(", "all": r"\ball\(", "two loops": r"for w in ",
     # Sends.
     "mail": r"af\.mail\(", "mail that combines": r"af\.mail\(.*?['\"](sum|min|max|or|and)['\"]\)",
     "mail of references": r"af\.mail\([^\n]*af\.ref",
@@ -48,6 +54,11 @@ FORMS = {
     # Edge state.
     "edge state": r"af\.edge\(", "along": r"def along\(", "reverse": r"edge\.reverse\.",
     "vectors of edges": r"af\.edge\(af\.\w+\[\d\]", "matrices of edges": r"af\.edge\(af\.\w+\[\d, \d\]",
+    # Fields that are given (ProgramSpec.said).
+    "given edges": r"# given all of \w+: af\.edge\(", "given some edges": r"# given some of \w+: af\.edge\(",
+    "given matrices of edges": r"# given [^\n]*: af\.edge\(af\.\w+\[\d, ",
+    "given flags of edges": r"# given [^\n]*: af\.edge\(af\.flag",
+    "given vectors": r"# given [^\n]*: af\.\w+\[", "given some": r"# given some of \w+: af\.[fiu]",
 }  # fmt: skip
 _PATTERNS = {name: re.compile(pattern, re.DOTALL) for name, pattern in FORMS.items()}
 

@@ -37,11 +37,14 @@ from program_fuzzer.machine import (
     Lanes,
     clamped,
     inverted,
+    least,
     magnitude,
+    most,
     narrowed,
     negated,
     operated,
     power,
+    tested,
     wrapping,
 )
 
@@ -80,7 +83,7 @@ def _module(source: str) -> _Kernels:
     source = source.replace("u + distances[i]", "u64(u + distances[i])")  # the only sum that wraps around
     text = "\n".join(line for line in source.splitlines() if not line.startswith(("from ", "import ")))
     names: dict[str, Any] = {**_names(), "np": _numbers(), "math": IEEE, "operated": operated}
-    names |= {"negated": negated, "inverted": inverted, **called}
+    names |= {"negated": negated, "inverted": inverted, ".tested": tested, ".min": least, ".max": most, **called}
     names["__name__"] = f"interpreted_{hashlib.sha256(source.encode()).hexdigest()}"
     tree = ast.fix_missing_locations(_Arithmetic().visit(ast.parse(text)))
     exec(compile(tree, "<interpreted kernels>", "exec", dont_inherit=True), names)
@@ -91,6 +94,11 @@ def _module(source: str) -> _Kernels:
 _FUNCTIONS = (
     "start", "init", "wants", "along", "edge", "around", "update", "residual", "stop", "priority", "receive",
 )  # fmt: skip
+
+
+_TESTS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 
 
 class _Arithmetic(ast.NodeTransformer):
@@ -112,6 +120,24 @@ class _Arithmetic(ast.NodeTransformer):
         if not self.within or name not in NAMES:
             return node
         return ast.Call(ast.Name("operated", ast.Load()), [ast.Constant(name), node.left, node.right], [])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if not self.within or any(type(op) not in _TESTS for op in node.ops):
+            return node
+        sides = [node.left, *node.comparators]
+        tests: list[ast.expr] = [
+            ast.Call(ast.Name(".tested", ast.Load()), [ast.Constant(_TESTS[type(op)]), *sides[k : k + 2]], [])
+            for k, op in enumerate(node.ops)
+        ]
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if self.within and name in ("min", "max") and len(node.args) > 1:
+            node.func = ast.Name(f".{name}", ast.Load())  # which is no name of a kernel
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
@@ -218,6 +244,7 @@ def _as_it_is(value: Any) -> Any:
 # Types of fields that arithmetic tells from others, and what becomes of integers that are too large for an array.
 _TYPED: dict[str, Callable[[Any], Any]] = {"uint64": U64, "float32": F32}
 _LOW_BITS = {f"{sign}int{bits}": wrapping(bits, not sign) for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_LOW_BITS["float32"] = narrowed
 
 
 def _kernel(function: Callable[..., None]) -> Any:

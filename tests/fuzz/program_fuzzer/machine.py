@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["F32", "IEEE", "NAMES", "U64", "Lanes", "clamped", "inverted", "magnitude", "narrowed", "negated",
-           "operated", "power", "wrapping"]  # fmt: skip
+__all__ = ["F32", "IEEE", "NAMES", "U64", "Lanes", "clamped", "inverted", "least", "magnitude", "most", "narrowed",
+           "negated", "operated", "power", "tested", "wrapping"]  # fmt: skip
 
 
 class U64(int):
@@ -145,9 +145,31 @@ def magnitude(a: Any) -> Any:
 
 
 def narrowed(value: Any) -> Any:
-    """A number as an f32."""
+    """A number as an f32; an integer is rounded once."""
     with np.errstate(all="ignore"):
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = np.array(int(value), np.int64 if value < 1 << 63 else np.uint64)
         return F32(np.float32(value))
+
+
+def tested(name: str, a: Any, b: Any) -> bool:
+    """A comparison as compiled code does it: beside a float an integer is one."""
+    known = getattr(operator, name)
+    return known(float(a), float(b)) if isinstance(a, float) or isinstance(b, float) else known(a, b)
+
+
+def least(*given: Any) -> Any:
+    """``min(...)`` of numbers, of which one may be a float."""
+    return min(map(float, given)) if _mixed(given) else min(given)
+
+
+def most(*given: Any) -> Any:
+    """``max(...)`` of numbers, of which one may be a float."""
+    return max(map(float, given)) if _mixed(given) else max(given)
+
+
+def _mixed(given: tuple[Any, ...]) -> bool:
+    return any(isinstance(x, float) for x in given) and not all(isinstance(x, float) for x in given)
 
 
 def clamped(round_off: Callable[[float], int]) -> Callable[[float], int]:

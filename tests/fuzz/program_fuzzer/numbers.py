@@ -1,7 +1,7 @@
 """Numbers as docs/how-to/program.md ("Numbers") has them, for the oracle: 64 bits that wrap around, IEEE 754, f32.
 
 What kernels make of an overflow, a division by 0 or a NaN is a value like any other here. That plain Python
-(``debug=True``) has to refuse it is noted by :func:`fault`.
+(``debug=True``) has to refuse it is noted by :func:`fault`. An integer is compared with a float as a float.
 """
 
 from __future__ import annotations
@@ -79,6 +79,12 @@ class Real(float):
 
 
 def _narrow(value: float) -> float:
+    """A number rounded to 32 bits, once: the nearest float, and of two the even one."""
+    if isinstance(value, int) and abs(value) >= 1 << 24:
+        step = 1 << (abs(value).bit_length() - 24)
+        below = value // step
+        twice = 2 * (value - below * step)
+        return float((below + (twice > step or (twice == step and below % 2 == 1))) * step)
     with np.errstate(all="ignore"):
         return float(np.float32(value))
 
@@ -161,7 +167,7 @@ def _of_whole(name: str, a: int, b: int) -> Any:
 
 def _of_real(name: str, a: Any, b: Any) -> Real:
     kind = _floating(a, b)
-    x, y = (_narrow(float(each)) if kind == "f32" else float(each) for each in (a, b))
+    x, y = (_narrow(each) if kind == "f32" else float(each) for each in (a, b))
     with np.errstate(all="ignore"):
         if name == "pow":
             return Real(float(np.power(np.float64(x), np.float64(y))), kind)
@@ -188,6 +194,14 @@ def _operation(name: str) -> Callable[[Any, Any], Any]:
 
     return apply
 
+
+def _as_floats(name: str) -> Callable[[Any, Any], Any]:
+    """A comparison with a float, of an integer too. An integer on the left lets the float on the right compare."""
+    return lambda a, b: getattr(operator, name)(float(a), float(b)) if isinstance(b, (int, float)) else NotImplemented
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Real, f"__{_name}__", _as_floats(_name))
 
 for _name in _NAMES:
     for _class in (Whole, Real):
@@ -250,7 +264,7 @@ def choose(better: Callable[[Any, Any], bool]) -> Callable[..., Any]:
         given = (first, *others)
         if any(isinstance(x, float) for x in given):
             kind = _floating(*given)
-            row: list[Any] = [Real(float(x), kind) for x in given]
+            row: list[Any] = [Real(x, kind) for x in given]
         else:
             kind = _kind(*given)
             row = [Whole(wrapped(int(x), 64, kind != "u64"), kind) for x in given]
@@ -284,7 +298,7 @@ def either(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
     if isinstance(taken, bool) or not isinstance(taken, (int, float)):
         return taken
     if isinstance(taken, float) or isinstance(other, float):
-        return Real(float(taken), _floating(taken, other))
+        return Real(taken, _floating(taken, other))
     kind = _kind(taken, other)
     if wrapped(int(taken), 64, kind != "u64") != taken:
         raise IllDefined("a u64 that meets a sign does not fit")

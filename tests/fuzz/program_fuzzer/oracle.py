@@ -33,7 +33,7 @@ from program_fuzzer.reading import (
     reduced,
     text_of,
 )
-from program_fuzzer.values import IllDefined, OfSender, OneOf, Vector, fitting
+from program_fuzzer.values import IllDefined, OfSender, OneOf, Vector, copied, fitting
 from program_fuzzer.wild import RANGES
 
 __all__ = ["Outcome", "interpret"]
@@ -97,7 +97,7 @@ class _Graph:
         self.rows = {name: self._row(each) for name, each in self.totals.items()}
 
     def contribute(self, name: str, index: Any, value: Any) -> None:
-        self.brought.append((name, index, value))
+        self.brought.append((name, index, copied(value)))
 
     def count(self) -> None:
         """What the vertex has contributed counts."""
@@ -225,6 +225,11 @@ class _Run:
         self.edge_states = {
             name: [_plain(self.fit(name, annotations[name].first)) for _ in self.reverses] for name in self.edge_kinds
         }
+        for name in self.edge_kinds.keys() & given.keys():
+            order = sorted(enumerate(spec.arcs()), key=lambda arc: arc[1][:2])
+            for (place, _), value in zip(order, given[name], strict=True):
+                if value is not None:
+                    self.edge_states[name][place] = _plain(self.fit(name, _in_a_row(value)))
         self.edges_after: dict[str, dict[int, Any]] = {name: {} for name in self.edge_kinds}
         self.turned = False  # whether an arc of the list stands for its reverse
         self.into: list[list[tuple[int, Any]]] = [[] for _ in range(spec.vertices)]
@@ -263,7 +268,8 @@ class _Run:
             return
         firsts = []
         for number in range(spec.vertices):
-            zero = {name: given[name][number] if name in given else self._zero(name) for name in self.kinds}
+            said = {name: given[name][number] for name in self.kinds.keys() & given.keys()}
+            zero = {name: self._zero(name) if said.get(name) is None else _in_a_row(said[name]) for name in self.kinds}
             firsts.append(_Vertex(self, number, zero, {}))
         self.active = {int(v.number) for v in firsts if self.call("start", v=v)}
         self.graph.count()
@@ -489,7 +495,7 @@ def interpret(
             again = _Run(source, spec, parameters, given).one_by_one(random.Random(1))
             if again != run.states:
                 raise IllDefined("the end depends on the order of messages")
-    except (ArithmeticError, ValueError, TypeError, AttributeError, NameError, RecursionError) as error:
+    except (ArithmeticError, ValueError, TypeError, AttributeError, NameError, KeyError, RecursionError) as error:
         raise IllDefined(repr(error)) from error
     return out
 
@@ -628,6 +634,13 @@ def _parameter(kind: Any, value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return tuple(map(plain, value.elements)) if isinstance(value, Vector) else plain(value)
+
+
+def _in_a_row(value: Any) -> Any:
+    """What is given for a vector, or for a matrix, as a tuple of numbers."""
+    if not isinstance(value, list):
+        return value
+    return tuple(x for each in value for x in (each if isinstance(each, list) else [each]))
 
 
 def _has_nan(value: Any) -> bool:

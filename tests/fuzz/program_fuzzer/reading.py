@@ -15,7 +15,7 @@ from typing import Any
 from program_fuzzer.numbers import KNOWN, counted, either, exponent, plain, weak
 from program_fuzzer.post import Mail
 from program_fuzzer.post import counted as mail_length
-from program_fuzzer.values import IllDefined, OfSender, OneOf, choosing, exact, fitting
+from program_fuzzer.values import IllDefined, OfSender, OneOf, choosing, copied, exact, fitting
 from program_fuzzer.wild import RANGES
 
 __all__ = [
@@ -113,7 +113,7 @@ def read(source: str) -> Any:
     text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
     text = text.replace("in af.intersect(v, u):", "in shared(edges, u):")
     names["shared"] = _shared
-    names |= {"number": weak, "exponent": exponent, "counted": counted}
+    names |= {"number": weak, "exponent": exponent, "counted": counted, "copied": copied}
     names["range"] = lambda *given: [weak(k) for k in range(*given)]
     names["sum"] = lambda values: sum(values, weak(0))
     names["abs"] = lambda x: abs(counted(x))
@@ -294,6 +294,7 @@ class _Choices(ast.NodeTransformer):
             return ast.Expr(ast.Call(ast.Attribute(ast.Name("v", ast.Load()), "first_of", ast.Load()),
                                      [ast.Constant(names), call.args[0], ast.Constant(sign)], []))  # fmt: skip
         if not _of_g(target):
+            node.value = _named("copied", node.value) if isinstance(target, ast.Name) else node.value
             return node
         assert isinstance(node.value, ast.Call)
         return self._contributed(target, node.value.args[1])

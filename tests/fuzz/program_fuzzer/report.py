@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from program_fuzzer.compare import Case, expected
 from program_fuzzer.shrink import fails
 from program_fuzzer.ways import Way
@@ -31,7 +33,8 @@ def script(case: Case, way: Way, note: str = "") -> str:
     lines += [f"graph = {case.graph.source()}", f"expected = {wanted!r}"]
     options = [f"max_supersteps={case.limit}", *(f"{k}={v!r}" for k, v in case.parameters.items())]
     if case.given:
-        options.append(f"given={case.given!r}")
+        passed = {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in case.passed().items()}
+        options.append(f"given={passed!r}")
     if plain:
         options += [f"{name}={value!r}" for name, value in way.options.items()]
         if way.devices:

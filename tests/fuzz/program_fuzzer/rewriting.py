@@ -6,6 +6,7 @@ So the programs that seeds gave before stay as they were, and every form meets e
 from __future__ import annotations
 
 import ast
+import copy
 import random
 import re
 from collections.abc import Callable
@@ -18,12 +19,13 @@ __all__ = ["with_more_forms"]
 
 # What a function may ask for besides what it has.
 _ARGUMENTS = ("p", "g", "edge", "step")
+_OLD = ("init", "receive", "update")
 
 
 def with_more_forms(draw: random.Random, spec: ProgramSpec) -> ProgramSpec:
     """The program with some of the forms that it can take."""
     for form in _FORMS:
-        if draw.random() < 0.4:
+        if draw.random() < (0.9 if form is _given else 0.4):  # there are few fields of edges
             text = _Text(draw, spec)
             form(text)
             spec = text.spec()
@@ -40,17 +42,18 @@ class _Text:
     def __post_init__(self) -> None:
         self.module = ast.parse(self.before.source)
         self.cls = next(node for node in self.module.body if isinstance(node, ast.ClassDef))
-        self.parameters = dict(self.before.parameters)
+        self.parameters, self.given = dict(self.before.parameters), dict(self.before.given)
+        self.some = self.before.some
         self.changed = False
 
     def spec(self) -> ProgramSpec:
         """The program as it has become."""
         if not self.changed:
-            return self.before
+            return replace(self.before, given=self.given, some=self.some)
         for function in self.functions():
             _asking(function)
         text = ast.unparse(ast.fix_missing_locations(self.module)) + "\n"
-        return replace(self.before, source=text, parameters=self.parameters)
+        return replace(self.before, source=text, parameters=self.parameters, given=self.given, some=self.some)
 
     def functions(self, *names: str) -> list[ast.FunctionDef]:
         """Functions of the program and its phases, of any name or of some."""
@@ -102,6 +105,7 @@ def _asking(function: ast.FunctionDef) -> None:
     own = {argument.arg for argument in function.args.args}
     bound = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     known = (*_ARGUMENTS, "u") if function.name == "along" else _ARGUMENTS
+    known = (*known, "old") if function.name in _OLD else known
     function.args.args += [ast.arg(name) for name in known if name in names - own - bound]
 
 
@@ -220,7 +224,89 @@ def _sent_together(text: _Text) -> None:
         text.replace(choose, chance=0.5)
 
 
+def _compared_as_floats(text: _Text) -> None:
+    """Whole numbers beside floats, which are floats, too, then: also those that no float is."""
+
+    def choose(node: ast.AST) -> ast.AST | None:
+        if not isinstance(node, ast.Compare) or len(node.ops) > 1 or isinstance(node.ops[0], ast.In | ast.NotIn):
+            return None
+        return ast.Compare(node.left, node.ops, [_expression(f"float({ast.unparse(node.comparators[0])})")])
+
+    text.replace(choose, chance=0.15)
+
+
+def _of_old(text: _Text) -> None:
+    """What receive reads of v, as it was before."""
+    fields = set(re.findall(r"    ([xy]\d): af\.", text.before.source))
+
+    def choose(node: ast.AST) -> ast.AST | None:
+        read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in fields
+        return _expression(f"old.{node.attr}") if read and ast.unparse(node.value) == "v" else None  # type: ignore[attr-defined]
+
+    text.replace(choose, "receive", chance=0.4)
+
+
 # --- statements and functions
+
+
+def _strided(text: _Text) -> None:
+    """Loops from one number to another, by steps, and down."""
+    ways = ["range(1, {})", "range(1, {}, 2)", "range({}, -1, -2)", "range(-2, {}, 3)"]
+    text.replace_text(r"\brange\((\(?[^()]*\)?[^()]* % 6)\)", lambda found: text.draw.choice(ways).format(found[1]))
+
+
+def _else_if(text: _Text) -> None:
+    """Another test where the first one failed, with the same statements."""
+    for function in text.functions("start", "update", "compute", "init", "along", "around", "receive"):
+        for node in [n for n in ast.walk(function) if isinstance(n, ast.If) and not n.orelse]:
+            if text.draw.random() < 0.3:
+                owner = "u" if function.name in ("compute", "along") and "u" in ast.unparse(function.args) else "v"
+                test = _expression(f"{owner}.number % 3 == {text.draw.randint(0, 2)}")
+                node.orelse = [ast.If(test, copy.deepcopy(node.body), [])]
+                function.args.args += [ast.arg("v")] if owner == "v" and "v" not in ast.unparse(function.args) else []
+                text.changed = True
+
+
+def _whole_vectors(text: _Text) -> None:
+    """Arithmetic of whole vectors, a copy of one, and the product of two."""
+    vectors = re.findall(r"    ([xy]\d): af\.([iuf]\d+)\[.*\]\n", text.before.source)
+    if not vectors or text.before.shape in ("monotone", "priority", "around sparse"):
+        return
+    for function in text.functions("update"):
+        name, kind = text.draw.choice(vectors)
+        half = "* 0.5" if kind[0] == "f" else "// 2"
+        made = text.draw.choice([
+            f"v.{name} = min(v.{name}, old.{name})", f"v.{name} = (v.{name} + old.{name}) {half}",
+            f"v.{name} = abs(v.{name} - old.{name})",
+            f"before = v.{name}\nv.{name}[0] = old.{name}[0]\nv.{name} = max(before, v.{name})",
+            f"if af.dot(v.{name}, old.{name}) > 3:\n    v.{name} = old.{name}",
+        ])  # fmt: skip
+        function.body[-1:-1] = ast.parse(made).body
+        text.changed = True
+
+
+def _shared(text: _Text) -> None:
+    """Loops over what two neighbours share, by their fields and their edges."""
+    fields = re.findall(r"    ([xy]\d): af\.(i\d+|f64)\n", text.before.source)
+    for function in text.functions("around") if fields else []:
+        (name, kind), draw = text.draw.choice(fields), text.draw
+        pair = draw.random() < 0.6
+        read = [f"w.{other}" for other, _ in fields] + ["w.number", "w.in_degree", "u.number"]
+        read += ["side.weight", "side.length"] if pair else []
+        near = f"min(max({draw.choice(read)}, 0), 5)"
+        near = f"int({near})" if kind[0] == "i" else f"float({near})"
+        ends = draw.choice(["", "", "if w.number == u.number:\n            continue",
+                            "if w.number > u.number:\n            break"])  # fmt: skip
+        lines = f"""
+near = {"0" if kind[0] == "i" else "0.0"}
+for u{", edge" if draw.random() < 0.3 else ""} in edges:
+    for w{", side" if pair else ""} in af.intersect(v, u):
+        {ends or "pass"}
+        near {draw.choice(["+=", "+=", "-="])} {near}
+v.{name} = near % 4
+"""
+        function.body += ast.parse(lines).body
+        text.changed = True
 
 
 def _first_together(text: _Text) -> None:
@@ -315,6 +401,20 @@ def _whole_rows(text: _Text) -> None:
     text.declare(f"rows: af.total(af.{'f64' if kind[0] == 'f' else 'i64'}[{length}])")
 
 
+def _given(text: _Text) -> None:
+    """Fields of edges that are given, and fields of vertices, of all or by the ids of some."""
+    source = text.before.source
+    found = re.findall(r"    (\w+): (?:af\.edge\()?af\.(\w+)", source)
+    edges = set(re.findall(r"    (\w+): af\.edge\(", source))
+    for name, kind in found:
+        if not re.fullmatch(r"[xyem]\d?", name) or re.search(rf"    {name}: af\.mail", source):
+            continue
+        if text.draw.random() < (0.8 if name in edges else 0.25):
+            low, high = text.draw.choice([(0, 1), (0, 3), (1, 1)] if kind[0] in "uf" else [(0, 1), (-1, 3), (2, 2)])
+            text.given[name] = (low, high, 0.5 if kind in ("f32", "f64") else None)
+    text.some = text.draw.random() < 0.4
+
+
 def _asked_totals(text: _Text) -> None:
     """What iteration asks of totals."""
     totals = re.findall(r"(t\d): af\.total\(af\.[iuf]64[,)]", text.before.source)
@@ -359,5 +459,6 @@ def _inherited(draw: random.Random, spec: ProgramSpec) -> ProgramSpec:
 
 _FORMS: list[Callable[[_Text], None]] = [
     _best_with_sender, _first_together, _let_out, _rounded, _random_of_others, _out_edges, _sent_together, _chosen,
-    _tabled, _divided, _matrix, _whole_rows, _asked_totals, _both_ways, _helped,
+    _tabled, _divided, _matrix, _whole_rows, _asked_totals, _both_ways, _helped, _compared_as_floats, _of_old,
+    _strided, _else_if, _whole_vectors, _shared, _given,
 ]  # fmt: skip

@@ -46,6 +46,7 @@ def shrink(case: Case, way: Way, seconds: float = 30.0) -> tuple[Case, Way]:
         before = case, way
         case = _smaller_graph(case, lambda case, way=way: bad(case, way))
         case = _smaller_program(case, lambda case, way=way: bad(case, way))
+        case = _less_given(case, lambda case, way=way: bad(case, way))
         for simpler in _simpler_ways(way):
             if bad(case, simpler):
                 way = simpler
@@ -117,6 +118,23 @@ def _plainer(graph: GraphSpec) -> Iterator[GraphSpec]:
     yield replace(graph, types=("int32", "float64"))
     yield replace(graph, ids=(), weight=(0,) * len(graph.edges), length=(0.0,) * len(graph.edges))
     yield replace(graph, ids=(), directed=True)
+
+
+# --- what is given
+
+
+def _less_given(case: Case, bad: Callable[[Case], bool]) -> Case:
+    """Without values that fields are given, or with all of them, or with fewer different ones."""
+    for name in list(case.program.given):
+        low, high, grain = case.program.given[name]
+        less = {key: value for key, value in case.program.given.items() if key != name}
+        for given in (less, *({**case.program.given, name: (x, x, grain)} for x in (1, low, high) if low < high)):
+            if bad(smaller := replace(case, program=replace(case.program, given=given))):
+                case = smaller
+                break
+    if case.program.some and bad(smaller := replace(case, program=replace(case.program, some=False))):
+        case = smaller
+    return case
 
 
 # --- programs

@@ -9,7 +9,7 @@ from typing import Any
 
 from program_fuzzer.numbers import IllDefined, fault, of_field, wrapped
 
-__all__ = ["IllDefined", "OfSender", "OneOf", "Vector", "choosing", "exact", "fitting"]
+__all__ = ["IllDefined", "OfSender", "OneOf", "Vector", "choosing", "copied", "exact", "fitting"]
 
 # Floats have to be whole multiples of 2**-bits, below 2**size: then sums are exact in any order, and in any width.
 _EXACT = {"f32": (9, 13), "f64": (20, 30)}
@@ -86,6 +86,11 @@ class Vector:
 
     def __abs__(self) -> Vector:
         return Vector([abs(x) for x in self.elements])
+
+
+def copied(value: Any) -> Any:
+    """A value as a local has it: a vector that no assignment to a field changes."""
+    return Vector(list(value.elements)) if isinstance(value, Vector) else value
 
 
 def _elementwise(function: Callable[..., Any], *sides: Any) -> Any:

@@ -22,7 +22,11 @@ ASSIGN = {"sum": "{t} += {e}", "product": "{t} *= {e}", "or": "{t} |= {e}", "and
 
 @dataclass(frozen=True)
 class ProgramSpec:
-    """A program: its source, and how to run it. A parameter `source` is the number of a vertex."""
+    """A program: its source, and how to run it. A parameter `source` is the number of a vertex.
+
+    `given` has the bounds, and the grain of floats, of fields of vertices and edges that are given; `some` says that
+    only some vertices and edges are, by their ids.
+    """
 
     source: str
     shape: str
@@ -30,6 +34,14 @@ class ProgramSpec:
     given: dict[str, tuple[int, int, float | None]] = field(default_factory=dict)
     limit: int | None = 5
     small: bool = True
+    some: bool = False
+
+    @property
+    def said(self) -> str:
+        """The source, and below it which fields are given, and how."""
+        how = "some of" if self.some else "all of"
+        kinds = re.findall(r"    (\w+): (af\.[^\n=]*)\n", self.source)
+        return self.source + "".join(f"# given {how} {name}: {kind}\n" for name, kind in kinds if name in self.given)
 
     @property
     def to_fixed_point(self) -> bool:
