@@ -8,6 +8,7 @@ from program_fuzzer.ways import Way
 from test_several_chunks import small_chunks
 
 import arcflux as af
+from arcflux.engine import loop
 from arcflux.engine import parts as engine_parts  # noqa: F401 - so that all rooms with a chunk are there
 
 
@@ -132,3 +133,21 @@ def test_workers_that_waited_know_along_how_many_edges_the_last_frontier_sent(al
     assert {step.direction for step in found.history} == {"push"}
     level = reached(graph)
     assert found["level"].tolist() == np.where(level < 1000000, level, -1).tolist()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_launch_knows_along_how_many_edges_the_one_before_sent(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each launch is over when the clock is looked at, after its first superstep."""
+    monkeypatch.setattr(loop._clock, "first", (0, float("inf")))
+    monkeypatch.setattr(loop._clock, "rate", 1e9)
+    monkeypatch.setattr(loop, "_BRIEF_SECONDS", 1e-8)
+    monkeypatch.setattr(loop.Loop, "_may_be_brief", lambda self, begun: True)
+    launches, read = [], loop.Loop._read
+    monkeypatch.setattr(loop.Loop, "_read", lambda self: launches.append(read(self)) or launches[-1])
+    fan = np.arange(1, 201)
+    graph = af.Graph.from_edges(np.concatenate([0 * fan, fan, fan]),
+                                np.concatenate([fan, np.arange(201, 601)]), vertices=20_000)  # fmt: skip
+    with Way({"direction": "auto", "threads": threads}).active() as options:
+        found = af.run(Claimed, graph, **options)
+    assert len(launches) == len(found.history) == 3
+    assert [step.direction for step in found.history] == ["push"] * 3
