@@ -495,7 +495,7 @@ def interpret(
             again = _Run(source, spec, parameters, given).one_by_one(random.Random(1))
             if again != run.states:
                 raise IllDefined("the end depends on the order of messages")
-    except (ArithmeticError, ValueError, TypeError, AttributeError, NameError, KeyError, RecursionError) as error:
+    except (ArithmeticError, ValueError, TypeError, AttributeError, NameError, LookupError, RecursionError) as error:
         raise IllDefined(repr(error)) from error
     return out
 
