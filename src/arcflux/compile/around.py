@@ -50,11 +50,11 @@ def split(around: Checked, message: Callable[[ast.expr, Value], Any]) -> Around:
     captured: dict[int, list[str]] = {}
     generated = []
     for each in around.generated:
-        made = each.changed(lambda part: _Taking(captured).visit(sources.visit(copy.deepcopy(part))))
+        changed = each.changed(lambda part: _Taking(captured).visit(sources.visit(copy.deepcopy(part))))
         own = re.compile(_OWN.format(each.number))
-        free = {name for name in names_in(*made.parts) if not own.match(name) and _is_plain(name)}
+        free = {name for name in names_in(*changed.parts) if not own.match(name) and _is_plain(name)}
         captured[each.number] = sorted(free)
-        generated.append(made)
+        generated.append(changed)
     body = [ast.fix_missing_locations(_Taking(captured).visit(node)) for node in body]
     everything = names_in(*body, *(part for each in generated for part in each.parts))
     return Around(body, generated, captured, types, bool(everything & {"common", "shares"}))

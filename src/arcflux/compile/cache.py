@@ -39,10 +39,10 @@ def module(source: str) -> ModuleType:
     spec = importlib.util.spec_from_loader(name, Generated(source, path))
     assert spec is not None
     assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[name] = made
-    spec.loader.exec_module(made)
-    return made
+    module_object = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module_object
+    spec.loader.exec_module(module_object)
+    return module_object
 
 
 def _write(path: Path, source: bytes) -> None:

@@ -58,10 +58,10 @@ def _detected_fields(lowered: Lowered, test: ast.expr | None) -> set[str]:
     """The fields of which every change that compute can make makes a test true."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return set().union(*(_detected_fields(lowered, value) for value in test.values))
-    found = _compared(test)
-    if found is None:
+    comparison = _compared(test)
+    if comparison is None:
         return set()
-    field, operator = found
+    field, operator = comparison
     how = lowered.reductions.get(field)
     shows = {"min": ast.Lt, "max": ast.Gt}.get(how.operation) if how else None
     return {field} if operator in (ast.NotEq, shows) else set()
@@ -74,8 +74,8 @@ def _rests(lowered: Lowered, test: ast.expr | None) -> bool:
         return some(_rests(lowered, value) for value in test.values)
     if isinstance(test, ast.Constant):
         return test.value is False
-    found = _compared(test)
-    if found is None:
+    comparison = _compared(test)
+    if comparison is None:
         return False
-    field, operator = found
+    field, operator = comparison
     return operator in (ast.Lt, ast.Gt) or (operator is ast.NotEq and lowered.fields[field][0].kind != "f")

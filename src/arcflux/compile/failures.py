@@ -84,8 +84,8 @@ def _reason(error: Exception) -> str:
     """The line of an error with the reason, in the names that the user wrote."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [line.strip() for line in plain.splitlines() if line.strip() and not _ASIDE.match(line.strip())]
-    said = re.sub(r", defined at .*|^\w+Error: ", "", lines[0] if lines else type(error).__name__)
+    reason = re.sub(r", defined at .*|^\w+Error: ", "", lines[0] if lines else type(error).__name__)
     call = re.search(r">>> (.*)", plain)
-    if said.endswith("found for signature:") and call:
-        said = f"there is no {call[1]}"
-    return re.sub(r"\b([vuoepg])_(\w+)", lambda m: f"{_SHOWN[m[1]]}.{m[2]}", said).rstrip(".")
+    if reason.endswith("found for signature:") and call:
+        reason = f"there is no {call[1]}"
+    return re.sub(r"\b([vuoepg])_(\w+)", lambda m: f"{_SHOWN[m[1]]}.{m[2]}", reason).rstrip(".")

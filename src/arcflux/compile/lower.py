@@ -111,9 +111,9 @@ class Lowered:
 
     def of(self, program: Program) -> Lowered:
         """The same for a program with other values of its parameters."""
-        made = object.__new__(Lowered)
-        made.__dict__.update(self.__dict__, program=program)
-        return made
+        lowered = object.__new__(Lowered)
+        lowered.__dict__.update(self.__dict__, program=program)
+        return lowered
 
     @property
     def edgewise(self) -> Checked:
@@ -148,9 +148,9 @@ class Lowered:
     @property
     def out_columns(self) -> list[str]:
         """The columns of out-edges that functions read, besides those of messages."""
-        found = {match[1] for each in self.functions.values() for name in each.reads
+        columns = {match[1] for each in self.functions.values() for name in each.reads
                  if (match := _OUT_COLUMN.match(name))}  # fmt: skip
-        return sorted(found)
+        return sorted(columns)
 
     def kind_of_out_column(self, column: str) -> Value:
         """The type of such a column, as programs see it."""
@@ -278,8 +278,8 @@ def fact(find: Callable[[Lowered], Found]) -> Callable[[Lowered], Found]:
         name = find.__name__
         if name not in lowered.facts:
             lowered.facts[name] = find(lowered)
-        found: Found = lowered.facts[name]
-        return found
+        cached: Found = lowered.facts[name]
+        return cached
 
     return known
 
@@ -320,12 +320,12 @@ def lower(
     # The cache keeps the functions alive, so their id stays theirs as long as it is a key.
     key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic, debug,
            tuple(columns.items()), tuple(known_flags(program).items()))  # fmt: skip
-    found = _known.get(key)
-    if found is None or not _means_the_same(program, found):
-        found = _known[key] = _lowered(program, columns, deterministic, debug)
+    lowered = _known.get(key)
+    if lowered is None or not _means_the_same(program, lowered):
+        lowered = _known[key] = _lowered(program, columns, deterministic, debug)
         while len(_known) > _MOST_KNOWN:
             _known.popitem(last=False)
-    return found.of(program)
+    return lowered.of(program)
 
 
 def _means_the_same(program: Program, found: Lowered) -> bool:

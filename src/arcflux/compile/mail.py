@@ -74,24 +74,24 @@ class _InKernels(ast.NodeTransformer):
         name = ast.unparse(call.func).removeprefix("send_")
         if self.counting:
             return parse(_COUNT.format(f"next_{name}")).body[0]
-        given = ", ".join([f"next_{name}", f"stop_{name}", *outbox(self.lowered, name)])
+        arguments = ", ".join([f"next_{name}", f"stop_{name}", *outbox(self.lowered, name)])
         values = call.args[1]
         assert isinstance(values, ast.Tuple)
         text = ", ".join(ast.unparse(value) for value in values.elts)
-        return parse(f"next_{name} = send_{name}({given}, {text})").body[0]
+        return parse(f"next_{name} = send_{name}({arguments}, {text})").body[0]
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        found = _LOOP.match(node.target.id) if isinstance(node.target, ast.Name) else None
-        if found is None:
+        match = _LOOP.match(node.target.id) if isinstance(node.target, ast.Name) else None
+        if match is None:
             return node
         assert isinstance(node.iter, ast.Call)
         name = ast.unparse(node.iter.args[0]).removeprefix("first_")
         used = {n.id for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Name)}
         loads = [
-            f"r{found[1]}_{part} = in_{name}_{part}[j{found[1]}]"
+            f"r{match[1]}_{part} = in_{name}_{part}[j{match[1]}]"
             for part in self.lowered.mails[name].parts
-            if f"r{found[1]}_{part}" in used
+            if f"r{match[1]}_{part}" in used
         ]
         node.body = [*parse("\n".join(loads)).body, *node.body]
         return node
@@ -106,11 +106,11 @@ def combined_mail(lowered: Lowered, name: str) -> list[str]:
     sign = _SIGNS.get(declared.operation)
     more = f"got_{name} {sign} {one}" if sign else f"{declared.operation}(got_{name}, {one})"
     dtype = declared.parts[VALUE].dtype
-    kept = more if dtype.kind == "b" else f"np.{dtype.type.__name__}({more})"
+    stored = more if dtype.kind == "b" else f"np.{dtype.type.__name__}({more})"
     return [
         f"got_{name} = in_{name}_{VALUE}[first_{name}]",
         f"for j in range(first_{name} + one, end_{name}):",
-        f"    got_{name} = {kept}",
+        f"    got_{name} = {stored}",
     ]
 
 
@@ -120,10 +120,10 @@ def nothing_of(lowered: Lowered, name: str) -> str:
     value, dtype = declared.nothing, declared.parts[VALUE].dtype
     if dtype.kind == "b":
         return str(value)
-    said = str(value).replace("inf", "math.inf")
+    text = str(value).replace("inf", "math.inf")
     if value == -(1 << 63):  # no compiler accepts its absolute value
-        said = f"{value + 1} - 1"
-    return f"np.{dtype.type.__name__}({said})"
+        text = f"{value + 1} - 1"
+    return f"np.{dtype.type.__name__}({text})"
 
 
 # --- functions in kernels
@@ -131,26 +131,28 @@ def nothing_of(lowered: Lowered, name: str) -> str:
 
 def sending(lowered: Lowered) -> list[str]:
     """A function for each mail that writes a record, if there is room, and returns the next position."""
-    made = []
+    functions = []
     for name, declared in lowered.mails.items():
         parts = [f"out_{name}_{part}" for part in declared.parts]
-        given = ", ".join(["place", "stop", f"to_{name}", *parts, "to", *(f"part_{part}" for part in declared.parts)])
+        arguments = ", ".join(
+            ["place", "stop", f"to_{name}", *parts, "to", *(f"part_{part}" for part in declared.parts)]
+        )
         lines = [f"        {array}[place] = part_{part}" for array, part in zip(parts, declared.parts, strict=True)]
         text = "\n".join([f"        to_{name}[place] = to", *lines])
-        made.append(
-            f"@fragment\ndef send_{name}({given}):\n    if place < stop:\n{text}\n    return place + np.uint64(1)\n"
+        functions.append(
+            f"@fragment\ndef send_{name}({arguments}):\n    if place < stop:\n{text}\n    return place + np.uint64(1)\n"
         )
-    return made
+    return functions
 
 
 def finding(lowered: Lowered) -> list[str]:
     """The functions that read out-neighbours, and columns of out-edges, by their index in the row of v."""
-    made = [_FOUND.format(NEIGHBOUR, "-1", "np.int64(values[row + np.uint64(k)])")] if lowered.picks else []
+    functions = [_FOUND.format(NEIGHBOUR, "-1", "np.int64(values[row + np.uint64(k)])")] if lowered.picks else []
     for column in lowered.out_columns:
         whole = lowered.kind_of_out_column(column).kind == "int"
         value = "values[row + np.uint64(k)]"
-        made.append(_FOUND.format(f"{COLUMN}_{column}", "0", f"np.int64({value})" if whole else value))
-    return made
+        functions.append(_FOUND.format(f"{COLUMN}_{column}", "0", f"np.int64({value})" if whole else value))
+    return functions
 
 
 _FOUND = """@fragment

@@ -63,9 +63,9 @@ class Sources(ast.NodeTransformer):
         for known in self.messages:
             if ast.dump(known.source) == text:
                 return known
-        made = Message(f"m{len(self.messages)}", source, kind.stored, kind.length)
-        self.messages.append(made)
-        return made
+        new = Message(f"m{len(self.messages)}", source, kind.stored, kind.length)
+        self.messages.append(new)
+        return new
 
 
 def _inline_locals(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -79,7 +79,7 @@ def _inline_locals(body: list[ast.stmt]) -> list[ast.stmt]:
         n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ]
     known: dict[str, ast.expr] = {}
-    kept: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for node in body:
         node = _Substitute(known).visit(node)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -90,8 +90,8 @@ def _inline_locals(body: list[ast.stmt]) -> list[ast.stmt]:
             if alone and _depends(names) <= {"u"} and "control" not in names and not changes_type:
                 known[name] = node.value
                 continue
-        kept.append(node)
-    return kept
+        statements.append(node)
+    return statements
 
 
 class _Substitute(ast.NodeTransformer):

@@ -37,9 +37,9 @@ def claims(lowered: Lowered) -> str:
     (target,) = targets
     if target in lowered.functions["update"].writes:
         return ""
-    said = ast.unparse(ast.Module([*wants.body, *lowered.edge], []))
+    text = ast.unparse(ast.Module([*wants.body, *lowered.edge], []))
     pattern = f"return v_{target} < 0\nreduce_any(v_{target}, u_number)"
-    return target if said == pattern else ""
+    return target if text == pattern else ""
 
 
 @fact

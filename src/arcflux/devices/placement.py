@@ -252,8 +252,8 @@ def placed_rows(demand: Demand, device: Device, held: tuple[int, int], share: in
     while blocks and blocks[-1] < demand.rows:
         blocks.append(demand.fitting(blocks[-1], buffer))
     largest = max((demand.between(begin, end) for begin, end in pairwise(blocks)), default=0)
-    taken = demand.fixed + demand.between(0, resident) + 2 * largest
-    return Placed(demand.rows, resident, hosted, np.array(blocks, np.int64), largest, taken, host)
+    needed = demand.fixed + demand.between(0, resident) + 2 * largest
+    return Placed(demand.rows, resident, hosted, np.array(blocks, np.int64), largest, needed, host)
 
 
 def _refusal(what: str, needed: int, there: int) -> SpaceError:

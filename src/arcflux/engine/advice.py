@@ -80,8 +80,8 @@ def _placement(lowered: Lowered, spread: Spread, ranks: Transport | None) -> Any
     if not isinstance(count, int) or count < 1:
         return None  # splitting the graph refuses this later
     nodes = ranks.nodes if ranks is not None else -(-count // (spread.ranks_per_node or count))
-    asked = given_parts.how if given_parts is not None else spread.partition
-    partitioner = "ranges" if asked == "auto" else asked
+    partition = given_parts.how if given_parts is not None else spread.partition
+    partitioner = "ranges" if partition == "auto" else partition
     exchange = "owners" if partitioner in _SPLIT_ROWS else "readers"
     if spread.exchange not in ("auto", SHARED):
         exchange = spread.exchange

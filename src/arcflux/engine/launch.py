@@ -76,8 +76,8 @@ class Where:
         spread = self.spread
         if not self.wanted:
             if spread.partition not in USUAL or spread.ranks_per_node is not None:
-                given = "ranks_per_node" if spread.ranks_per_node is not None else "partition"
-                raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
+                option = "ranks_per_node" if spread.ranks_per_node is not None else "partition"
+                raise UsageError(f"{option} is given, and parts is not", expected="how many parts", remedy="parts=4")
             return
         if self.threads not in (None, 1):
             raise UsageError(

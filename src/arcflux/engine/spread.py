@@ -90,8 +90,8 @@ class Spread:
     @property
     def wanted(self) -> bool:
         """Whether the run uses parts: the options ask for it, or this process is one of several ranks."""
-        asked = any(option is not None for option in (self.parts, self.transport, self.devices))
-        return asked or self.ranks() is not None
+        any_given = any(option is not None for option in (self.parts, self.transport, self.devices))
+        return any_given or self.ranks() is not None
 
     @property
     def idle(self) -> str:
@@ -140,8 +140,8 @@ class Spread:
         from arcflux.partition.parts import Parts
 
         if isinstance(self.parts, Parts):
-            made = self.parts
-            if made.graph is not graph and not made.graph.equals(graph):
+            parts = self.parts
+            if parts.graph is not graph and not parts.graph.equals(graph):
                 raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
         else:
             count = self.parts if self.parts is not None else ranks or len(self.devices or [0])
@@ -152,18 +152,18 @@ class Spread:
                 if (rank_and_size() or (0, 1))[0] == 0:  # only the first rank reports it
                     for said in graph.kept[key].notes:
                         trace.note(f"parts by {how}: {said}")
-            made = graph.kept[key]
-        if ranks is not None and made.k != ranks:
+            parts = graph.kept[key]
+        if ranks is not None and parts.k != ranks:
             raise UsageError(
-                f"there are {made.k} parts and {ranks} ranks", expected="as many parts as ranks",
-                remedy=f"mpiexec -n {made.k}, or --workers {made.k}",
+                f"there are {parts.k} parts and {ranks} ranks", expected="as many parts as ranks",
+                remedy=f"mpiexec -n {parts.k}, or --workers {parts.k}",
             )  # fmt: skip
-        if self.devices is not None and len(self.devices) != made.k:
+        if self.devices is not None and len(self.devices) != parts.k:
             raise UsageError(
-                f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part",
+                f"there are {parts.k} parts and {len(self.devices)} devices", expected="one for each part",
                 remedy="leave parts= out, and every device gets one",
             )  # fmt: skip
-        return made
+        return parts
 
 
 def _refuse_unless(name: str, value: str, known: Sequence[str]) -> None:

@@ -122,8 +122,8 @@ def mapped(array: Array) -> tuple[Any, Any]:
 
 def pinned(shape: Any, dtype: Any) -> Array:
     """Host memory that the device copies to and from at full speed."""
-    made: Array = cuda().pinned_array(shape, dtype)
-    return made
+    array: Array = cuda().pinned_array(shape, dtype)
+    return array
 
 
 def stream() -> Any:

@@ -44,11 +44,11 @@ class _Numpy:
     """NumPy with the integer conversions of hardware."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(_numpy, name)
-        if isinstance(found, type) and issubclass(found, _numpy.integer):
-            found = _hardware(found)
-        setattr(self, name, found)
-        return found
+        function = getattr(_numpy, name)
+        if isinstance(function, type) and issubclass(function, _numpy.integer):
+            function = _hardware(function)
+        setattr(self, name, function)
+        return function
 
 
 math: Any = IEEE if api.simulated() else _math

@@ -67,8 +67,8 @@ def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, 
 def compiled_kernel(name: str, kernel: Any, types: Sequence[str], architecture: int) -> Compiled:
     """A kernel that belongs to no part; `types` are NumPy's, with [] for each dimension of arrays ("u4[]")."""
     names = [(np.dtype(said.rstrip("[]")), said.count("[]")) for said in types]
-    given = tuple(api.array_type(kind, count) if count else api.number_type(kind) for kind, count in names)
-    return _assembled(name, _ptx(kernel, given, architecture), architecture, _THREADS)
+    signature = tuple(api.array_type(kind, count) if count else api.number_type(kind) for kind, count in names)
+    return _assembled(name, _ptx(kernel, signature, architecture), architecture, _THREADS)
 
 
 def _assembled(name: str, made: str, architecture: int, threads: int) -> Compiled:
@@ -80,8 +80,8 @@ def _assembled(name: str, made: str, architecture: int, threads: int) -> Compile
         path = Path(folder) / "kernel.ptx"
         path.write_text(made, encoding="utf-8")
         command = [assembler, "-v", f"-arch=sm_{architecture}", str(path), "-o", str(path.with_suffix(".cubin"))]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    numbers = {word: int(found.group(1)) if (found := re.search(rf"(\d+) {word}", said)) else 0
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    numbers = {word: int(found.group(1)) if (found := re.search(rf"(\d+) {word}", output)) else 0
                for word in ("registers", "bytes smem", "bytes spill stores", "bytes stack frame")}  # fmt: skip
     spilled = numbers["bytes spill stores"] + numbers["bytes stack frame"]
     return Compiled(name, architecture, numbers["registers"], numbers["bytes smem"], spilled, threads, made)
@@ -177,12 +177,12 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
 
 def _of_mail(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, Any]:
     """The types of the additional arguments of kernels with mail."""
-    made: dict[str, Any] = {f"columns_{column}": api.array_type(columns[column], 1) for column in lowered.out_columns}
+    types: dict[str, Any] = {f"columns_{column}": api.array_type(columns[column], 1) for column in lowered.out_columns}
     if lowered.mails:
-        made |= {"low": api.number_type(np.dtype("u8")), "out_neighbours": api.array_type(np.dtype("u4"), 1)}
+        types |= {"low": api.number_type(np.dtype("u8")), "out_neighbours": api.array_type(np.dtype("u4"), 1)}
     for name, declared in lowered.mails.items():
-        made |= dict.fromkeys((f"box_{name}", f"cursor_{name}"), api.array_type(np.dtype("u8"), 1))
-        made[f"to_{name}"] = api.array_type(np.dtype("i8"), 1)
+        types |= dict.fromkeys((f"box_{name}", f"cursor_{name}"), api.array_type(np.dtype("u8"), 1))
+        types[f"to_{name}"] = api.array_type(np.dtype("i8"), 1)
         for part, kind in declared.parts.items():
-            made |= dict.fromkeys((f"in_{name}_{part}", f"out_{name}_{part}"), api.array_type(kind.dtype, 1))
-    return made
+            types |= dict.fromkeys((f"in_{name}_{part}", f"out_{name}_{part}"), api.array_type(kind.dtype, 1))
+    return types

@@ -192,10 +192,10 @@ def _named(code: int) -> str:
 
 
 def _simulated_gpus() -> int:
-    given = os.environ.get("ARCFLUX_SIMULATED_GPUS") or "1"
-    if not given.isdecimal() or not 1 <= int(given) <= 64:
-        raise UsageError(f"ARCFLUX_SIMULATED_GPUS is {given!r}", expected="a whole number from 1 to 64")
-    return int(given)
+    count = os.environ.get("ARCFLUX_SIMULATED_GPUS") or "1"
+    if not count.isdecimal() or not 1 <= int(count) <= 64:
+        raise UsageError(f"ARCFLUX_SIMULATED_GPUS is {count!r}", expected="a whole number from 1 to 64")
+    return int(count)
 
 
 def _dotted(version: tuple[int, int]) -> str:

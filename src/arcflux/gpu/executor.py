@@ -130,8 +130,8 @@ class OnGpu:
 
     def fixed(self, own: PartView) -> int:
         """Bytes of device memory for everything but edges."""
-        made = [*self.read, self.sums, self.scan]
-        run = footprint.of_run(self.state, made, self._lists)
+        arrays = [*self.read, self.sums, self.scan]
+        run = footprint.of_run(self.state, arrays, self._lists)
         run += len(own.part.into.neighbours) * sum(one.dtype.itemsize for one in scratch(self.lowered))
         return run + footprint.of_part(self.node, own, self.loader, self.linked)
 
@@ -269,14 +269,14 @@ class OnGpu:
         elif self.loader is not None:
             values["bits"] = self.loader.near["bits"]
         for rows, edges in self.into.between(first, last):
-            given = {**values, **edges, **self.collected, "which": None}
+            arguments = {**values, **edges, **self.collected, "which": None}
             for name, which in rows.items():
-                given["which"] = which
+                arguments["which"] = which
                 width = {"pull_warp": 32, "pull_block": self.shapes.block_threads}.get(name, 1)
                 threads = self.shapes.block_threads if name == "pull_block" else None
                 if tile := tile_threads(self.lowered):
                     threads = min(self.shapes.threads, tile)
-                self._launch(f"{name}{what}", self.shapes.launch(int(which.size) * width, threads), given)
+                self._launch(f"{name}{what}", self.shapes.launch(int(which.size) * width, threads), arguments)
 
     def _push(self, values: dict[str, Any]) -> None:
         """Senders push as their messages arrive: all at once, or piece by piece."""
@@ -295,8 +295,8 @@ class OnGpu:
         reads, rows = self.into.reads, values["rows"]
         low = int(reads[first]) if first else 0
         high = int(reads[last]) if last < len(reads) else self.node.graph.vertices
-        given = {"rows": rows[low : high + 1], "lowest": np.uint64(low)}
-        self._launch("push", self.shapes.walking(self.node.graph.arcs), values | given)
+        arguments = {"rows": rows[low : high + 1], "lowest": np.uint64(low)}
+        self._launch("push", self.shapes.walking(self.node.graph.arcs), values | arguments)
 
     def _push_queue(self, values: dict[str, Any], queue: Any, size: int) -> None:
         """Number the edges of these senders by a scan, then give each to a thread."""
@@ -306,8 +306,8 @@ class OnGpu:
         api.launch(self.walk.degrees, blocks, width, queue, size, rows, scan, sums, on=self.queue)
         api.launch(self.walk.scan_sums, 1, width, sums, blocks, scan, size, on=self.queue)
         api.launch(self.walk.added, blocks, width, scan, size, sums, on=self.queue)
-        given = {"queue": queue, "size": size, "scan": scan}
-        self._launch("push", self.shapes.walking(self.node.graph.arcs), values | given)
+        arguments = {"queue": queue, "size": size, "scan": scan}
+        self._launch("push", self.shapes.walking(self.node.graph.arcs), values | arguments)
 
     def _gather(self, values: dict[str, Any]) -> None:
         self._load(values)

@@ -104,11 +104,11 @@ def way(asked: str | None) -> str:
     >>> way(None), way("cores")
     ('auto', 'cores')
     """
-    given = asked if asked is not None else os.environ.get("ARCFLUX_GPU_LOAD") or "auto"
-    if given not in WAYS:
+    choice = asked if asked is not None else os.environ.get("ARCFLUX_GPU_LOAD") or "auto"
+    if choice not in WAYS:
         where = "load of a GPU" if asked is not None else "ARCFLUX_GPU_LOAD"
-        raise UsageError(f"{where} is {given!r}", expected=" or ".join(map(repr, WAYS)))
-    return given
+        raise UsageError(f"{where} is {choice!r}", expected=" or ".join(map(repr, WAYS)))
+    return choice
 
 
 def shared_out(

@@ -199,10 +199,10 @@ def _lacks_cuda(mpi: Any) -> str:
 
 
 def _asked() -> str | None:
-    given = os.environ.get("ARCFLUX_GPU_LINK") or None
-    if given not in (None, *LINKS):
-        raise UsageError(f"ARCFLUX_GPU_LINK is {given!r}", expected=" or ".join(LINKS))
-    return given
+    choice = os.environ.get("ARCFLUX_GPU_LINK") or None
+    if choice not in (None, *LINKS):
+        raise UsageError(f"ARCFLUX_GPU_LINK is {choice!r}", expected=" or ".join(LINKS))
+    return choice
 
 
 def examine() -> dict[str, Any]:

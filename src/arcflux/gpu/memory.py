@@ -136,10 +136,10 @@ def told_well(name: str, what: str, nbytes: int | None = None) -> Iterator[None]
 
 def _code(error: Exception) -> int | None:
     """The driver's error code, if this is an error of the driver."""
-    found = getattr(error, "code", None)
-    if type(error).__name__ != "CudaAPIError" or found is None:
+    code = getattr(error, "code", None)
+    if type(error).__name__ != "CudaAPIError" or code is None:
         return None
-    return int(found)
+    return int(code)
 
 
 def _explained(name: str, what: str, nbytes: int | None, code: int, error: Exception) -> ArcfluxError:
@@ -155,13 +155,13 @@ def _explained(name: str, what: str, nbytes: int | None, code: int, error: Excep
             remedy="wait for the other process (nvidia-smi shows it), take another GPU (devices='cuda:1'),"
             " or let processes share it: nvidia-smi -c DEFAULT",
         )
-    said = getattr(error, "msg", str(error))
+    message = getattr(error, "msg", str(error))
     if code in _BROKEN:
         return DeviceError(
-            f"{name} failed in {what}: {said}; it cannot be used again in this process",
+            f"{name} failed in {what}: {message}; it cannot be used again in this process",
             remedy="run again, with debug=True to see whether the program does it on one core, too; " + _LOOK,
         )
-    return DeviceError(f"{name} failed in {what}: {said}", remedy=_LOOK)
+    return DeviceError(f"{name} failed in {what}: {message}", remedy=_LOOK)
 
 
 def _left() -> int | None:

@@ -32,8 +32,8 @@ def lockable(array: Array) -> Array:
         return array.copy()
     memory: Any = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
     memory.owner = array  # keeps it alive as long as the result
-    found: Array = np.frombuffer(memory, array.dtype).reshape(array.shape)
-    return found
+    pages: Array = np.frombuffer(memory, array.dtype).reshape(array.shape)
+    return pages
 
 
 def _of_file(array: Any) -> bool:

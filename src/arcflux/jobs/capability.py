@@ -33,11 +33,11 @@ def _file() -> Path:
 def kept_capabilities() -> dict[str, float]:
     """The earlier measurements on this machine, by kind of worker."""
     try:
-        found = json.loads(read_private(_file()) or b"{}")
-        known = {str(kind): float(value) for kind, value in found.get("capabilities", {}).items()}
+        capabilities = json.loads(read_private(_file()) or b"{}")
+        known = {str(kind): float(value) for kind, value in capabilities.get("capabilities", {}).items()}
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
-    return known if found.get("machine") == machine() else {}
+    return known if capabilities.get("machine") == machine() else {}
 
 
 def capability(
@@ -50,11 +50,11 @@ def capability(
     """
     if graph is None and not again and (kept := kept_capabilities().get(kind)) is not None:
         return kept
-    found = 1.0 / _seconds(graph or load(_GRAPH), devices, threads)
+    value = 1.0 / _seconds(graph or load(_GRAPH), devices, threads)
     if graph is None:
-        known = {**kept_capabilities(), kind: found}
+        known = {**kept_capabilities(), kind: value}
         write_private(_file(), json.dumps({"machine": machine(), "capabilities": known}).encode())
-    return found
+    return value
 
 
 def _seconds(graph: Graph, devices: Sequence[Device] | None, threads: int | None) -> float:
@@ -64,12 +64,12 @@ def _seconds(graph: Graph, devices: Sequence[Device] | None, threads: int | None
     with config.measuring():
         for name in TASKS:
             _run(name, graph, options)
-            taken = []
+            times = []
             for _ in range(_TIMES):
                 begun = time.perf_counter()
                 _run(name, graph, options)
-                taken.append(time.perf_counter() - begun)
-            total += min(taken)
+                times.append(time.perf_counter() - begun)
+            total += min(times)
     return total
 
 

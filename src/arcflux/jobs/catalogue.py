@@ -46,22 +46,22 @@ class Catalogue:
 
     def graphs(self) -> dict[str, Path]:
         """The current graphs: files and stores in the roots, by name; unprintable names are left out."""
-        found: dict[str, Path] = {}
+        paths: dict[str, Path] = {}
         for root in self.roots:
             for name in sorted(_names(root)):
                 if (inside := _inside(root, name)) is not None:
-                    found.setdefault(name, inside)
-        return found
+                    paths.setdefault(name, inside)
+        return paths
 
     def path(self, name: str) -> Path:
         """The path of a graph."""
         for root in self.roots:
             if name in _names(root) and (inside := _inside(root, name)) is not None:
                 return inside
-        found = self.graphs()
+        paths = self.graphs()
         raise UsageError(
-            f"there is no graph {name[:100]!r}", expected=f"one of: {', '.join(list(found)[:20]) or 'none'}",
-            remedy=did_you_mean(name[:100], found),
+            f"there is no graph {name[:100]!r}", expected=f"one of: {', '.join(list(paths)[:20]) or 'none'}",
+            remedy=did_you_mean(name[:100], paths),
         )  # fmt: skip
 
     def graph(self, name: str) -> Graph:
@@ -135,8 +135,8 @@ def _loaded(path: Path, name: str) -> Graph:
     try:
         return load(path)
     except ArcfluxError as error:
-        said = {part: getattr(error, part).replace(str(path), name) for part in ("what", "expected", "remedy")}
-        ArcfluxError.__init__(error, said.pop("what"), **said)
+        parts = {part: getattr(error, part).replace(str(path), name) for part in ("what", "expected", "remedy")}
+        ArcfluxError.__init__(error, parts.pop("what"), **parts)
         raise
 
 
@@ -197,8 +197,8 @@ def _inside(root: Path, name: str) -> Path | None:
 
 
 def _stamp(path: Path) -> _Stamp:
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _programs(root: Path) -> dict[str, Program]:
@@ -216,5 +216,5 @@ def _programs(root: Path) -> dict[str, Program]:
 
 def describe(error: BaseException) -> str:
     """The error of a job as text for its owner: of errors that are not Arcflux's, the class and the message."""
-    said = str(error) if isinstance(error, ArcfluxError) else f"{type(error).__name__}: {error}"
-    return said.encode(errors="backslashreplace").decode()
+    text = str(error) if isinstance(error, ArcfluxError) else f"{type(error).__name__}: {error}"
+    return text.encode(errors="backslashreplace").decode()

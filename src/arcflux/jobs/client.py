@@ -43,9 +43,9 @@ class Client:
         except ArcfluxError:
             raise
         except (OSError, http.client.HTTPException, ValueError) as error:
-            said = f"{type(error).__name__}: {error}" if isinstance(error, http.client.HTTPException) else error
+            reason = f"{type(error).__name__}: {error}" if isinstance(error, http.client.HTTPException) else error
             raise ServiceError(
-                f"{self.url} does not answer: {said}", remedy="arcflux serve, and its address"
+                f"{self.url} does not answer: {reason}", remedy="arcflux serve, and its address"
             ) from error
 
     def _open(
@@ -60,29 +60,29 @@ class Client:
             if data is not None:
                 request.add_header("Content-Type", "application/json")
             try:
-                found: IO[bytes] = urllib.request.urlopen(request, timeout=self._timeout)
+                response: IO[bytes] = urllib.request.urlopen(request, timeout=self._timeout)
             except urllib.error.HTTPError as error:
                 with error:
                     raise _refusal(error.code, error.read()) from None
-            return found
+            return response
 
     def _asked(self, path: str, wanted: str, body: Any = None, **how: Any) -> dict[str, Any]:
         """The server's answer, an object that has the key `wanted`."""
         with self._understood(), self._open(path, body, **how) as answer:
-            found = json.load(answer)
-        if not isinstance(found, dict) or wanted not in found:
+            answered = json.load(answer)
+        if not isinstance(answered, dict) or wanted not in answered:
             raise ServiceError(f"{self.url} is no server of jobs", remedy="the address that arcflux serve has shown")
-        return found
+        return answered
 
     def graphs(self) -> list[dict[str, Any]]:
         """The graphs of the server."""
-        found: list[dict[str, Any]] = self._asked("/graphs", "graphs")["graphs"]
-        return found
+        listed: list[dict[str, Any]] = self._asked("/graphs", "graphs")["graphs"]
+        return listed
 
     def tasks(self) -> list[dict[str, Any]]:
         """Its algorithms and programs, with their parameters."""
-        found: list[dict[str, Any]] = self._asked("/tasks", "tasks")["tasks"]
-        return found
+        listed: list[dict[str, Any]] = self._asked("/tasks", "tasks")["tasks"]
+        return listed
 
     def submit(
         self, graph: str, task: str, *, key: str | None = None, priority: int = 0, limits: dict[str, Any] | None = None,
@@ -96,10 +96,10 @@ class Client:
 
     def jobs(self, *, state: str | None = None, limit: int = 50, before: int | None = None) -> list[dict[str, Any]]:
         """Jobs, the newest first."""
-        asked = {"state": state, "limit": limit, "before": before}
-        query = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})
-        found: list[dict[str, Any]] = self._asked(f"/jobs?{query}", "jobs")["jobs"]
-        return found
+        parameters = {"state": state, "limit": limit, "before": before}
+        query = urllib.parse.urlencode({name: value for name, value in parameters.items() if value is not None})
+        listed: list[dict[str, Any]] = self._asked(f"/jobs?{query}", "jobs")["jobs"]
+        return listed
 
     def status(self, ident: str) -> dict[str, Any]:
         """A job."""
@@ -126,11 +126,11 @@ class Client:
         end = None if timeout is None else time.monotonic() + timeout
         pause = 0.01
         while True:
-            found = self.status(ident)
-            if found["state"] in _FINAL:
-                return found
+            status = self.status(ident)
+            if status["state"] in _FINAL:
+                return status
             if end is not None and time.monotonic() > end:
-                raise TimeoutError(f"job {ident} is {found['state']} after {timeout:g} s")
+                raise TimeoutError(f"job {ident} is {status['state']} after {timeout:g} s")
             time.sleep(pause)
             pause = min(0.5, 1.5 * pause)
 
@@ -138,9 +138,9 @@ class Client:
         """Wait for a job, and return its result as a pyarrow table."""
         import pyarrow as pa
 
-        found = self.wait(ident, timeout)
-        if found["state"] != "done":
-            raise ServiceError(f"job {ident} is {found['state']}: {found['error']}")
+        status = self.wait(ident, timeout)
+        if status["state"] != "done":
+            raise ServiceError(f"job {ident} is {status['state']}: {status['error']}")
         with self._understood(), self.stream(ident, "arrow", offset, limit) as answer:
             return pa.ipc.open_stream(answer).read_all()
 
@@ -188,8 +188,8 @@ def _job(ident: str) -> str:
 
 def _refusal(status: int, raw: bytes) -> ServiceError:
     try:
-        said = json.loads(raw)["error"]
-        error = ServiceError(said["message"], expected=said.get("expected", ""), remedy=said.get("remedy", ""))
+        refusal = json.loads(raw)["error"]
+        error = ServiceError(refusal["message"], expected=refusal.get("expected", ""), remedy=refusal.get("remedy", ""))
     except (ValueError, KeyError, TypeError):
         error = ServiceError(f"the server answered {status}")
     error.status = status

@@ -70,8 +70,8 @@ class SharedGpu:
 
     def share(self, memory: int | None) -> Device:
         """The same GPU for one job, with this many bytes of it."""
-        found: Device = type(self.device)(self.device.index, memory, self.device.shapes, self.device.load)
-        return found
+        device: Device = type(self.device)(self.device.index, memory, self.device.shapes, self.device.load)
+        return device
 
 
 class _Share(Virtual):

@@ -108,24 +108,24 @@ class Handover:
 
     def facts(self) -> dict[str, Any]:
         """What the command reported about its run."""
-        said = self._said()
-        return {"supersteps": said.get("supersteps"), "converged": said.get("converged")}
+        report = self._said()
+        return {"supersteps": report.get("supersteps"), "converged": report.get("converged")}
 
     def shown(self) -> dict[str, Any]:
         """The same for the dashboard: supersteps, and for parts the traffic and the balance."""
-        said = self._said()
-        steps, spread = said.get("history", []), said.get("spread", {})
-        found = {name: spread.get(name) for name in ("parts", "partition", "exchange", "where")}
+        report = self._said()
+        steps, spread = report.get("history", []), report.get("spread", {})
+        options = {name: spread.get(name) for name in ("parts", "partition", "exchange", "where")}
         parts = [one["part_seconds"] for one in steps if one.get("part_seconds")]
         mean = sum(sum(one) / len(one) for one in parts)
-        found["bytes"] = spread.get("bytes", 0) + spread.get("more_bytes", 0)
-        found["balance"] = sum(max(one) for one in parts) / mean if mean > 0 else None
+        options["bytes"] = spread.get("bytes", 0) + spread.get("more_bytes", 0)
+        options["balance"] = sum(max(one) for one in parts) / mean if mean > 0 else None
         history = [{"superstep": one["number"], **{name: one[name] for name in _STEP}} for one in steps[-_SHOWN:]]
-        return {"history": history, "spread": found}
+        return {"history": history, "spread": options}
 
     def _said(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.log.read_text())
-        return found
+        report: dict[str, Any] = json.loads(self.log.read_text())
+        return report
 
     def _reason(self, code: Any) -> str:
         try:
@@ -218,13 +218,13 @@ def hand_over(
 
     ``sbatch``; else MPI's.
     """
-    given = folder, row["id"], ended
+    common = folder, row["id"], ended
     if spark is not None:
-        found: Handover = SparkRun(row, graph, spark, *given)
+        handover: Handover = SparkRun(row, graph, spark, *common)
     else:
         kind = SlurmRun if shutil.which("sbatch") else MpiRun
-        found = kind(command_of(row, graph, folder / f"{row['id']}.parquet"), row["options"]["workers"], *given)
-    return found
+        handover = kind(command_of(row, graph, folder / f"{row['id']}.parquet"), row["options"]["workers"], *common)
+    return handover
 
 
 def most_workers(spark: str | None = None) -> int:

@@ -33,13 +33,13 @@ class Limits:
 
     def checked(self) -> Limits:
         """The same limits, checked."""
-        found: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         for name, value in vars(self).items():
-            said = name if name == "deadline" else f"max_{name}"
-            found[name] = maybe(whole if name in ("memory", "supersteps") else real)(said, value)
-            if value is not None and (isinstance(value, bool) or not found[name] > 0):
-                raise UsageError(f"{said} is {shown(value)}", expected="a number above 0")
-        return Limits(**found)
+            option = name if name == "deadline" else f"max_{name}"
+            limits[name] = maybe(whole if name in ("memory", "supersteps") else real)(option, value)
+            if value is not None and (isinstance(value, bool) or not limits[name] > 0):
+                raise UsageError(f"{option} is {shown(value)}", expected="a number above 0")
+        return Limits(**limits)
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,9 @@ class Job:
     def end(self, result: Result | None, error: BaseException | None) -> None:
         """The job is over; the error names a limit that ended it, and has the last whole superstep's result."""
         if isinstance(error, CancelledError):
-            told = CancelledError(self.token.reason if self.token.cancelled else error.what)
-            told.result = error.result
-            error = told
+            cancelled = CancelledError(self.token.reason if self.token.cancelled else error.what)
+            cancelled.result = error.result
+            error = cancelled
         self._result, self.error, self.finished = result, error, time.time()
         final = self._progress()
         self._progress = lambda: final

@@ -130,11 +130,11 @@ class Queue:
         options: Mapping[str, Any] | None = None, key: str | None = None,
     ) -> tuple[dict[str, Any], bool]:  # fmt: skip
         """Accept a job; returns it, and whether it is new: the same key of the same user returns the same job again."""
-        said = json.dumps(dict(parameters), sort_keys=True), json.dumps(dict(options or {}), sort_keys=True)
+        stored = json.dumps(dict(parameters), sort_keys=True), json.dumps(dict(options or {}), sort_keys=True)
         with self._changing() as db:
             if key is not None and (row := self._of_key(db, user, key)) is not None:
                 if (row["graph"], row["task"], row["parameters"], row["options"], row["priority"]) != (
-                    graph, task, *said, priority,
+                    graph, task, *stored, priority,
                 ):  # fmt: skip
                     raise ConflictError(f"the key {key!r} was used for another job", remedy="a new key for each job")
                 return _job(row), False
@@ -144,7 +144,7 @@ class Queue:
             db.execute(
                 "INSERT INTO jobs (id, number, user, key, graph, task, parameters, options, priority, state, cancel,"
                 " attempts, submitted, kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, ?, 0)",
-                (ident, number, user, key, graph, task, *said, priority, time.time()),
+                (ident, number, user, key, graph, task, *stored, priority, time.time()),
             )
             row = db.execute("SELECT * FROM jobs WHERE id = ?", (ident,)).fetchone()
         return _job(row), True
@@ -203,8 +203,8 @@ class Queue:
         """Jobs that an earlier server was running: queued again, or failed if they were begun too often."""
         with self._changing() as db:
             mine = "state = 'running' AND epoch <> ?"
-            found = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {mine}", (self.epoch,))]
-            said = f"the server was lost {self.attempts} times while it ran the job"
+            idents = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {mine}", (self.epoch,))]
+            problem = f"the server was lost {self.attempts} times while it ran the job"
             db.execute(
                 f"UPDATE jobs SET state = 'cancelled', finished = ?, error = 'the job was cancelled'"
                 f" WHERE {mine} AND cancel = 1",
@@ -212,10 +212,10 @@ class Queue:
             )
             db.execute(
                 f"UPDATE jobs SET state = 'failed', finished = ?, error = ? WHERE {mine} AND attempts >= ?",
-                (time.time(), said, self.epoch, self.attempts),
+                (time.time(), problem, self.epoch, self.attempts),
             )
             db.execute(f"UPDATE jobs SET state = 'queued', epoch = NULL WHERE {mine}", (self.epoch,))
-        return found
+        return idents
 
     def claim(self) -> dict[str, Any] | None:
         """Take the next job to run; None if nothing is queued. A row that cannot be read becomes a failed job."""
@@ -268,13 +268,13 @@ class Queue:
         now = time.time()
         with self._changing() as db:
             old = "kept = 1 AND finished < ?"
-            found = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {old}", (now - results,))]
+            idents = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {old}", (now - results,))]
             db.execute(f"UPDATE jobs SET kept = 0 WHERE {old}", (now - results,))
             db.execute(
                 "DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND kept = 0 AND finished < ?",
                 (now - rows,),
             )
-        return found
+        return idents
 
 
 def _schema() -> list[Any]:
@@ -287,15 +287,15 @@ def _schema() -> list[Any]:
 
 def _job(row: sqlite3.Row) -> dict[str, Any]:
     """A row as a job; a ValueError if it has other contents than were written."""
-    found = dict(row)
+    job = dict(row)
     right = {str: _TEXT, (str, type(None)): _TEXT_OR_NONE, int: _WHOLE, (int, float, type(None)): _NUMBER_OR_NONE}
     for kind, names in right.items():
         for name in names:
-            if not isinstance(found[name], kind):  # type: ignore[arg-type]
-                raise ValueError(f"{name} of a job is {found[name]!r:.50}")
-    found["parameters"], found["options"] = json.loads(found["parameters"]), json.loads(found["options"])
-    if not isinstance(found["parameters"], dict) or not isinstance(found["options"], dict):
+            if not isinstance(job[name], kind):  # type: ignore[arg-type]
+                raise ValueError(f"{name} of a job is {job[name]!r:.50}")
+    job["parameters"], job["options"] = json.loads(job["parameters"]), json.loads(job["options"])
+    if not isinstance(job["parameters"], dict) or not isinstance(job["options"], dict):
         raise ValueError("parameters or options of a job are no object")
-    found["converged"] = None if found["converged"] is None else bool(found["converged"])
-    found["kept"], found["cancel"] = bool(found["kept"]), bool(found["cancel"])
-    return found
+    job["converged"] = None if job["converged"] is None else bool(job["converged"])
+    job["kept"], job["cancel"] = bool(job["kept"]), bool(job["cancel"])
+    return job

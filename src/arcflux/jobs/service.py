@@ -84,11 +84,11 @@ class Service:
                 remedy="arcflux serve --workers",
             )  # fmt: skip
         options = {name: body[name] for name in (*LIMITS, "workers") if body.get(name) is not None}
-        found = self.queue.submit(
+        row = self.queue.submit(
             user, graph, task, parameters, priority=body.get("priority", 0), options=options, key=key
         )
         self._wake.set()
-        return found
+        return row
 
     def cancel(self, ident: str) -> str | None:
         """Cancel a job; returns its state."""
@@ -101,20 +101,20 @@ class Service:
     def status(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A job as users see it: its row, and its progress."""
         hidden = ("epoch", "cancel", "key", "number", "kept")
-        found = {name: value for name, value in row.items() if name not in hidden}
-        found["result"] = row["kept"]
+        shown = {name: value for name, value in row.items() if name not in hidden}
+        shown["result"] = row["kept"]
         job = self.running.get(row["id"]) or self.recent.get(row["id"])
         if isinstance(job, dict):
-            found |= job
+            shown |= job
         elif isinstance(job, Job):
-            found["progress"] = vars(job.progress)
-            found["predicted"] = job.predicted
-            found["history"] = [
+            shown["progress"] = vars(job.progress)
+            shown["predicted"] = job.predicted
+            shown["history"] = [
                 {"superstep": one.number, "direction": one.direction, "frontier": one.frontier,
                  "seconds": one.seconds, "edges": one.edges}
                 for one in list(job.history)[-128:]
             ]  # fmt: skip
-        return found
+        return shown
 
     def close(self) -> None:
         """Stop: running jobs are cancelled here and stay accepted, for the next server to run again."""
@@ -202,18 +202,18 @@ class Service:
         try:
             if self._closed and job.state == "cancelled":
                 return  # not by its owner: the next server runs it again
-            said: dict[str, Any] = {"seconds": job.progress.seconds}
+            facts: dict[str, Any] = {"seconds": job.progress.seconds}
             state, error = job.state, job.error
             result = job._result if error is None else None
             if result is not None:
-                said |= {"supersteps": result.supersteps, "converged": result.converged}
+                facts |= {"supersteps": result.supersteps, "converged": result.converged}
                 try:
-                    said["rows"] = self.results.keep(ident, result)
+                    facts["rows"] = self.results.keep(ident, result)
                 except (ArcfluxError, OSError, MemoryError) as failure:
                     state, error = "failed", failure
             if error is not None:
-                said["error"] = describe(error)
-            self._finish(ident, state, **said)
+                facts["error"] = describe(error)
+            self._finish(ident, state, **facts)
         finally:
             self._remember(ident, job)
             self.running.pop(ident, None)
@@ -229,21 +229,21 @@ class Service:
     def _handed_back(self, row: dict[str, Any], ended: Handover) -> None:
         """A job on several processes is over."""
         ident, state = row["id"], "done"
-        said: dict[str, Any] = {"seconds": ended.seconds}
+        facts: dict[str, Any] = {"seconds": ended.seconds}
         try:
             if self._closed:
                 return
             if ended.error is None:
-                said |= {"rows": self.results.keep_table(ident, ended.table()), **ended.facts()}
+                facts |= {"rows": self.results.keep_table(ident, ended.table()), **ended.facts()}
                 self._remember(ident, ended.shown())
         except (ArcfluxError, OSError, ValueError, KeyError, TypeError) as failure:
             ended.error = failure
         finally:
             if ended.error is not None and not self._closed:
                 state = "cancelled" if isinstance(ended.error, CancelledError) else "failed"
-                said["error"] = describe(ended.error)
+                facts["error"] = describe(ended.error)
             if not self._closed:
-                self._finish(ident, state, **said)
+                self._finish(ident, state, **facts)
             self.running.pop(ident, None)
             self._wake.set()
 

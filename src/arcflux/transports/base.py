@@ -209,11 +209,11 @@ class Transport(ABC):
         """The ranks with the same colour, ordered by their keys; their nodes, renumbered; and the highest number that
         any rank passed.
         """
-        asked = [each.tolist() for each in self.gather(np.array([colour, key, alone, number], np.int64))]
-        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k, _, _) in enumerate(asked) if c == colour)]
-        nodes = [(int(self.node_of[rank]), rank + 1 if asked[rank][2] else 0) for rank in ranks]
+        requests = [each.tolist() for each in self.gather(np.array([colour, key, alone, number], np.int64))]
+        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k, _, _) in enumerate(requests) if c == colour)]
+        nodes = [(int(self.node_of[rank]), rank + 1 if requests[rank][2] else 0) for rank in ranks]
         numbers = {node: number for number, node in enumerate(sorted(set(nodes)))}
-        return ranks, [numbers[node] for node in nodes], max(each[3] for each in asked)
+        return ranks, [numbers[node] for node in nodes], max(each[3] for each in requests)
 
     # Waiting and failing.
 

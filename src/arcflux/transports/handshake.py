@@ -52,10 +52,10 @@ def admit(connection: socket.socket, token: bytes) -> bool:
 
 def listen_here(backlog: int) -> socket.socket:
     """A socket for processes of this host, without a file: the kernel assigns its name, which ends with it."""
-    made = socket.socket(socket.AF_UNIX)
-    made.bind("")
-    made.listen(backlog)
-    return made
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("")
+    listener.listen(backlog)
+    return listener
 
 
 def place_of(listening: socket.socket) -> str:
@@ -65,17 +65,17 @@ def place_of(listening: socket.socket) -> str:
 
 def _connected(place: tuple[str, int] | str, seconds: float) -> socket.socket:
     if not isinstance(place, str):
-        made = socket.create_connection(place, timeout=seconds)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return made
-    made = socket.socket(socket.AF_UNIX)
+        connection = socket.create_connection(place, timeout=seconds)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+    connection = socket.socket(socket.AF_UNIX)
     try:
-        made.settimeout(seconds)
-        made.connect(bytes.fromhex(place))
+        connection.settimeout(seconds)
+        connection.connect(bytes.fromhex(place))
     except BaseException:
-        made.close()
+        connection.close()
         raise
-    return made
+    return connection
 
 
 def dial(places: Sequence[tuple[str, int] | str], token: bytes, seconds: float, whom: str) -> socket.socket:
@@ -83,12 +83,12 @@ def dial(places: Sequence[tuple[str, int] | str], token: bytes, seconds: float, 
     why = "there is no address"
     for place in places:
         try:
-            made = _connected(place, seconds)
+            connection = _connected(place, seconds)
             try:
-                introduce(made, token)
-                return made
+                introduce(connection, token)
+                return connection
             except BaseException:
-                made.close()
+                connection.close()
                 raise
         except OSError as error:  # noqa: PERF203
             why = f"{place if isinstance(place, str) else f'{place[0]}:{place[1]}'}: {error}"

@@ -64,8 +64,8 @@ def launch_on(hosts: Sequence[str], arguments: Sequence[str], *, ranks_per_node:
     far = any(host not in _HERE for host in hosts)
     size = len(hosts)
     with Rendezvous(size, host=_own_address() if far else "127.0.0.1", ranks_per_node=ranks_per_node) as meeting:
-        told = {"ARCFLUX_RENDEZVOUS": f"{meeting.address[0]}:{meeting.address[1]}", "ARCFLUX_RANKS": str(size)}
-        ranks = [_started(host, rank, told, arguments, meeting.token) for rank, host in enumerate(hosts)]
+        environment = {"ARCFLUX_RENDEZVOUS": f"{meeting.address[0]}:{meeting.address[1]}", "ARCFLUX_RANKS": str(size)}
+        ranks = [_started(host, rank, environment, arguments, meeting.token) for rank, host in enumerate(hosts)]
         before = signal.signal(signal.SIGTERM, lambda *_: _end(ranks, signal.SIGTERM))
         try:
             return _attend(ranks, meeting)
@@ -96,14 +96,14 @@ def _started(
         far = shlex.join(["cd", os.getcwd()]) + " && exec " + shlex.join(["env", *set_there, *line])
         line, environment = [*shlex.split(os.environ.get("ARCFLUX_SSH", "ssh")), host, far], dict(os.environ)
     try:
-        made = subprocess.Popen(line, env=environment, stdin=subprocess.PIPE)
+        process = subprocess.Popen(line, env=environment, stdin=subprocess.PIPE)
     except OSError as error:
         raise UsageError(f"rank {rank} cannot be started: {error}", remedy="ARCFLUX_SSH=ssh") from error
-    assert made.stdin is not None
+    assert process.stdin is not None
     with suppress(BrokenPipeError):
-        made.stdin.write(token.hex().encode() + b"\n")
-        made.stdin.flush()
-    return made
+        process.stdin.write(token.hex().encode() + b"\n")
+        process.stdin.flush()
+    return process
 
 
 def _attend(ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> int:

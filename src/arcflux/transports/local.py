@@ -74,10 +74,10 @@ class LocalTransport(Transport):
         """One array of zeros for all ranks of the node."""
         whole = (shape,) if isinstance(shape, int) else tuple(shape)
         size = math.prod(whole)
-        found: Array = self._together(
+        array: Array = self._together(
             len(self.mates), ("shared", self.node), lambda: memory.recycled(size, dtype).reshape(whole)
         )
-        return found
+        return array
 
     def post(self, peer: int, parts: Sequence[Array], tag: int = 0) -> None:
         """Send contiguous arrays to a rank as one message."""
@@ -88,8 +88,8 @@ class LocalTransport(Transport):
 
     def _box(self, owner: int, sender: int, tag: int) -> SimpleQueue[Array]:
         boxes = self._world.mail[owner]
-        found = boxes.get((sender, tag))
-        return found if found is not None else boxes.setdefault((sender, tag), SimpleQueue())
+        box = boxes.get((sender, tag))
+        return box if box is not None else boxes.setdefault((sender, tag), SimpleQueue())
 
     def collect(self, peer: int, tag: int = 0) -> Array:
         """The next message of a rank with this tag."""
@@ -112,11 +112,11 @@ class LocalTransport(Transport):
         """The group of the ranks that gave the same colour, in the order of their keys."""
         ranks, node_of, _ = self._group(colour, key, alone)
         world = self._together(len(ranks), ("split", colour), lambda: _World(len(ranks)))
-        made = type(self)(
+        transport = type(self)(
             world, ranks.index(self.rank), node_of, self.board, [self.names[rank] for rank in ranks], self._spins == 0,
         )  # fmt: skip
-        made.sent = self.sent
-        return made
+        transport.sent = self.sent
+        return transport
 
     def close(self) -> None:
         """End this rank's participation."""

@@ -93,9 +93,9 @@ class ProcessTransport(Transport):
         nothing: list[Array] = []
         if self.place:
             process, descriptor = self._take(leader, _PAGES_TAG).view(np.int64).tolist()
-            found = pages.mapped(pages.adopt(process, descriptor), whole, dtype)
+            array = pages.mapped(pages.adopt(process, descriptor), whole, dtype)
             self._give(leader, nothing, _PAGES_TAG)
-            return found
+            return array
         descriptor = pages.offer(size)
         offered = np.array([os.getpid(), descriptor], np.int64).view(np.uint8)
         for mate in others:
@@ -157,20 +157,20 @@ class ProcessTransport(Transport):
         group = tuple(names), tuple(node_of)
         if group not in office.groups:
             office.groups[group] = self._new_group(ranks.index(self.rank), node_of, names, number)
-        found: Transport = office.groups[group]
-        return found
+        group_transport: Transport = office.groups[group]
+        return group_transport
 
     def _new_group(self: Member, rank: int, node_of: list[int], names: list[int], number: int) -> Member:
         """A transport over some ranks. No two groups with two common ranks have the same number."""
         if number > self.office.last_group:
             raise UsageError(f"there are tags for {self.office.last_group} groups of ranks, and all are in use")
         self.office.next_group = number + 1
-        made = type(self).__new__(type(self))
-        Transport.__init__(made, rank, node_of, self.board, names, self._spins == 0)
-        made._join(self.office, number)
-        made._furnish()
-        made.sent = self.sent
-        return made
+        transport = type(self).__new__(type(self))
+        Transport.__init__(transport, rank, node_of, self.board, names, self._spins == 0)
+        transport._join(self.office, number)
+        transport._furnish()
+        transport.sent = self.sent
+        return transport
 
     def close(self) -> None:
         """End this rank's participation."""

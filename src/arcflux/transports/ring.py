@@ -152,8 +152,8 @@ def addresses() -> list[str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for _, name in socket.if_nameindex():
             with suppress(OSError):
-                asked = struct.pack("256s", name.encode()[:15])
-                found_addresses.append(socket.inet_ntoa(fcntl.ioctl(any_socket, _SIOCGIFADDR, asked)[20:24]))
+                request = struct.pack("256s", name.encode()[:15])
+                found_addresses.append(socket.inet_ntoa(fcntl.ioctl(any_socket, _SIOCGIFADDR, request)[20:24]))
     return [address for address in found_addresses if not address.startswith("127.")]
 
 
@@ -165,18 +165,18 @@ def _connected(card: bytes, near: bool) -> socket.socket | None:
     token, (port,) = card[:_TOKEN], struct.unpack_from("<H", card, _TOKEN)
     for place in [_LOOPBACK] if near else card[_TOKEN + 2 :].decode().split("\n"):
         with suppress(OSError):
-            made = socket.create_connection((place, port), timeout=_ATTEMPT)
+            connection = socket.create_connection((place, port), timeout=_ATTEMPT)
             with suppress(OSError):
-                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                made.sendall(token)
-                if _exactly(made, 1) == b"!":
-                    return made
-            made.close()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.sendall(token)
+                if _exactly(connection, 1) == b"!":
+                    return connection
+            connection.close()
     return None
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:
-    found = b""
-    while len(found) < size and (chunk := connection.recv(size - len(found))):
-        found += chunk
-    return found
+    data = b""
+    while len(data) < size and (chunk := connection.recv(size - len(data))):
+        data += chunk
+    return data

@@ -301,7 +301,7 @@ def _roster(connection: socket.socket, rank: int, meeting: float) -> dict[str, A
 
 def _mesh(listening: list[socket.socket], cards: list[Any], rank: int, secret: bytes) -> dict[int, socket.socket]:
     """A connection to every other rank: this one connects to those below it, and accepts those above it."""
-    found: dict[int, socket.socket] = {}
+    connections: dict[int, socket.socket] = {}
     failed: list[BaseException] = []
 
     def call() -> None:
@@ -311,9 +311,9 @@ def _mesh(listening: list[socket.socket], cards: list[Any], rank: int, secret: b
                 places: list[Any] = [(name, port) for name in names]
                 if host == cards[rank][0]:
                     places.insert(0, near)
-                made = handshake.dial(places, secret, _ATTEMPT, f"rank {peer}")
-                handshake.send(made, {"rank": rank})
-                found[peer] = made
+                connection = handshake.dial(places, secret, _ATTEMPT, f"rank {peer}")
+                handshake.send(connection, {"rank": rank})
+                connections[peer] = connection
         except BaseException as error:
             failed.append(error)
 
@@ -323,17 +323,17 @@ def _mesh(listening: list[socket.socket], cards: list[Any], rank: int, secret: b
     try:
         end = time.monotonic() + 6 * _ATTEMPT
         while len(called) < len(cards) - 1 - rank:
-            for peer, made in _answered(listening, secret, end - time.monotonic()):
+            for peer, connection in _answered(listening, secret, end - time.monotonic()):
                 if rank < peer < len(cards) and peer not in called:
-                    called[peer] = made
+                    called[peer] = connection
         caller.join()
         if failed:
             raise failed[0]
     except BaseException:
-        for made in (*found.values(), *called.values()):
-            made.close()
+        for connection in (*connections.values(), *called.values()):
+            connection.close()
         raise
-    return found | called
+    return connections | called
 
 
 def _answered(

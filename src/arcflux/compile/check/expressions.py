@@ -314,12 +314,12 @@ class Expressions:
 
     def constant_index(self, node: ast.Subscript, several: int) -> int:
         """A constant index into several values."""
-        found = literal(node.slice)
-        if type(found) is not int or not 0 <= found < several:
+        index = literal(node.slice)
+        if type(index) is not int or not 0 <= index < several:
             raise self.refuse(
                 node, f"{ast.unparse(node.value)} gives {several} values", f"index with 0 to {several - 1}"
             )
-        return found
+        return index
 
     def columns_of(self, node: ast.expr) -> int | None:
         """The number of columns of the matrix that an expression names; None if it is no matrix."""
@@ -331,8 +331,8 @@ class Expressions:
     def place_in_matrix(self, node: ast.Subscript, length: int, columns: int) -> ast.expr:
         """The position of an element in a matrix, which is stored row by row."""
         if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
-            said = ast.unparse(node.value)
-            raise self.refuse(node, f"{said} is a matrix", f"index with two numbers: {said}[i, j]")
+            text = ast.unparse(node.value)
+            raise self.refuse(node, f"{text} is a matrix", f"index with two numbers: {text}[i, j]")
         ends, places = (length // columns, columns), []
         for index, end in zip(node.slice.elts, ends, strict=True):
             one = at(node, ast.Subscript(node.value, index, ast.Load()))
@@ -402,10 +402,10 @@ class Expressions:
         word = "and" if isinstance(node.op, ast.And) else "or"
         for value, (_, kind) in zip(node.values, values, strict=True):
             if kind.kind != "flag" or kind.length is not None:
-                said = ast.unparse(value)
+                text = ast.unparse(value)
                 raise self.refuse(
-                    node, f"{said} is {kind}, and `{word}` gives flags where its value is used",
-                    f"write {said} != 0, or choose: a if a != 0 else b",
+                    node, f"{text} is {kind}, and `{word}` gives flags where its value is used",
+                    f"write {text} != 0, or choose: a if a != 0 else b",
                 )  # fmt: skip
         return ast.BoolOp(node.op, [done for done, _ in values]), FLAG
 
@@ -471,10 +471,10 @@ class Expressions:
     def called(self, node: ast.expr) -> str:
         """The name of a built-in function of kernels; '' for anything else."""
         if isinstance(node, ast.Name):
-            found = self.around(node.id)
-            if found is MISSING:
+            function = self.around(node.id)
+            if function is MISSING:
                 return node.id if node.id in _BUILT_IN else ""
-            return _imported(found)
+            return _imported(function)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = getattr(self.around(node.value.id), "__name__", "")
             if home == "arcflux" and node.attr in ("any", "dot", "first", "last", "random"):
@@ -488,10 +488,10 @@ class Expressions:
         name = ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
         if not name.replace(".", "").replace("_", "").isalnum() or name.split(".")[0] in self.owners:
             return None
-        found = self.around(name)
-        found = getattr(found, "py_func", found)
-        own = (getattr(found, "__module__", None) or "").split(".")[0] != "arcflux"
-        return found if isinstance(found, FunctionType) and (own or "." not in name) else None
+        function = self.around(name)
+        function = getattr(function, "py_func", function)
+        own = (getattr(function, "__module__", None) or "").split(".")[0] != "arcflux"
+        return function if isinstance(function, FunctionType) and (own or "." not in name) else None
 
     def values_of_call(self, node: ast.Call) -> list[ast.expr] | None:
         """The values of a call with several: divmod, or a helper that returns a tuple; None for any other."""
@@ -520,11 +520,11 @@ class Expressions:
         if name == "divmod":
             raise self.refuse(node, "divmod gives two values", "write q, r = divmod(a, b)")
         if not name or name == "range" or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
-            said = ast.unparse(node.func)
-            reason = "a program cannot call itself" if said == self.function.name else f"{said} cannot be called here"
-            if said in _LOOPED and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
+            text = ast.unparse(node.func)
+            reason = "a program cannot call itself" if text == self.function.name else f"{text} cannot be called here"
+            if text in _LOOPED and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
                 raise self.refuse(node, reason, "of a vector, write a loop: for k in range(3)")
-            raise self.refuse(node, reason, self.instead(said))
+            raise self.refuse(node, reason, self.instead(text))
         if name in ("any", "first", "last"):
             raise self.refuse(node, f"af.{name} stands for a reduction", f"in compute, write v.field = af.{name}(...)")
         arguments = [self.expression(a) for a in node.args]
@@ -544,16 +544,16 @@ class Expressions:
 
     def random(self, node: ast.Call) -> Typed:
         """``af.random(v, step, k=0, seed=0)``: a function of whole numbers."""
-        given = dict(zip(("of", "step", "k", "seed"), node.args, strict=False))
+        arguments = dict(zip(("of", "step", "k", "seed"), node.args, strict=False))
         named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
-        if len(node.args) > 4 or named.keys() - {"step", "k", "seed"} or named.keys() & given.keys():
+        if len(node.args) > 4 or named.keys() - {"step", "k", "seed"} or named.keys() & arguments.keys():
             raise self.refuse(node, "af.random takes v, step, k and seed", "write af.random(v, step, k=1, seed=p.seed)")
-        given |= named
-        if "of" not in given or "step" not in given:
+        arguments |= named
+        if "of" not in arguments or "step" not in arguments:
             raise self.refuse(node, "af.random without a vertex and a superstep", "write af.random(v, step)")
-        words = {name: self.word(given[name]) for name in ("step", "k", "seed") if name in given}
+        words = {name: self.word(arguments[name]) for name in ("step", "k", "seed") if name in arguments}
         seed, step, k = (words.get(name, ast.Constant(0)) for name in ("seed", "step", "k"))
-        of = given["of"]
+        of = arguments["of"]
         owner = self.owners.get(of.id, "") if isinstance(of, ast.Name) else ""
         if owner == "edge":
             order = ("v", "u") if self.program.edges == "against" else ("u", "v")

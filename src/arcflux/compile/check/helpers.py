@@ -68,16 +68,16 @@ class Helpers:
     ) -> tuple[ast.expr, Value]:
         """A call of a helper over plain names, and its type (of an element, if it returns a tuple)."""
         source = self.source(caller, node, function)
-        given = _bound(caller, node, function, source)
+        bindings = _bound(caller, node, function, source)
         arity = self.values_of(caller, node, function)
         if element is None and arity != 1:
             raise caller.refuse(
                 node, f"{function.__name__} returns {arity} values", f"write a, b = {function.__name__}(...)"
             )
-        kinds = tuple((name, kind, where) for name, (_, kind, where) in given.values.items())
-        key = (function.__code__, id(function), element, kinds, tuple(given.owners.items()), caller.context)
+        kinds = tuple((name, kind, where) for name, (_, kind, where) in bindings.values.items())
+        key = (function.__code__, id(function), element, kinds, tuple(bindings.owners.items()), caller.context)
         if key not in self.known:
-            self.known[key] = self.read(caller, node, function, source, given, element)
+            self.known[key] = self.read(caller, node, function, source, bindings, element)
         helper = self.known[key]
         caller.out.reads |= helper.reads
         caller.out.types |= {name: helper.types[name] for name in helper.reads if name in helper.types}
@@ -85,39 +85,39 @@ class Helpers:
         assert helper.result is not None
         caller.out.types[helper.name] = helper.result
         caller.out.helpers |= {**helper.helpers, helper.name: helper}
-        arguments = [done for done, _, _ in given.values.values()]
+        arguments = [done for done, _, _ in bindings.values.values()]
         arguments += [ast.Name(name, ast.Load()) for name in helper.also]
         return ast.Call(ast.Name(helper.name, ast.Load()), arguments, []), helper.result
 
     def values_of(self, caller: Statements, node: ast.Call, function: FunctionType) -> int:
         """How many values a helper returns."""
-        found = returned_values(self.source(caller, node, function).tree)
-        if not found:
+        values = returned_values(self.source(caller, node, function).tree)
+        if not values:
             raise caller.refuse(
                 node, f"{function.__name__} returns different numbers of values", "return as many on every path"
             )
-        return found
+        return values
 
     def source(self, caller: Statements, node: ast.Call, function: FunctionType) -> FunctionSource:
         """The source of a helper, which has to be a plain function."""
         name = function.__name__
         if name == "<lambda>":
             raise caller.refuse(node, f"{ast.unparse(node.func)} is a lambda", "write it as a function, with def")
-        found = find_function(function)
-        if found is None:
+        helper_source = find_function(function)
+        if helper_source is None:
             raise caller.refuse(
                 node, f"the source of {name} cannot be found", "write it in the file or the notebook of the program"
             )
-        taken = found.tree.args
-        if not _compiles(found.tree):
+        parameters = helper_source.tree.args
+        if not _compiles(helper_source.tree):
             raise caller.refuse(node, f"{name} has a decorator", "leave it out, or call a plain function")
-        if taken.vararg or taken.kwarg:
+        if parameters.vararg or parameters.kwarg:
             raise caller.refuse(node, f"{name} takes any number of arguments", "give it a fixed number of them")
         if function.__code__ in self.under_way:
             raise caller.refuse(
                 node, f"{name} calls itself, and kernels have no recursion", "write a loop, such as while"
             )
-        return found
+        return helper_source
 
     def read(
         self, caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource, given: Argument,
@@ -158,9 +158,9 @@ def returned_values(tree: ast.FunctionDef) -> int:
 
 def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource) -> Argument:
     """The argument of each parameter: by position, by name, or by default."""
-    taken = source.tree.args
-    places = [argument.arg for argument in [*taken.posonlyargs, *taken.args]]
-    names = [*places, *(argument.arg for argument in taken.kwonlyargs)]
+    parameters = source.tree.args
+    places = [argument.arg for argument in [*parameters.posonlyargs, *parameters.args]]
+    names = [*places, *(argument.arg for argument in parameters.kwonlyargs)]
     written: dict[str, ast.expr] = {}
     if len(node.args) > len(places) or any(isinstance(a, ast.Starred) for a in node.args):
         raise caller.refuse(node, f"{function.__name__} takes {len(places)} arguments", _call_of(function, names))
@@ -173,18 +173,18 @@ def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: F
         written[keyword.arg] = keyword.value
     defaults = dict(zip(places[::-1], (function.__defaults__ or ())[::-1], strict=False))
     defaults |= function.__kwdefaults__ or {}
-    given = Argument({}, {})
+    bound = Argument({}, {})
     for name in names:
         if name not in written and name not in defaults:
             raise caller.refuse(node, f"{function.__name__} needs {name}", _call_of(function, names))
         one = written.get(name)
         if isinstance(one, ast.Name) and caller.owners.get(one.id, "step") != "step" and caller.mail(one) is None:
-            given.owners[name] = caller.owners[one.id]
+            bound.owners[name] = caller.owners[one.id]
             continue
         done, kind = caller.expression(one) if one is not None else caller.outside(node, name, defaults[name])
         where = caller.span(done) if kind.kind == "int" and kind.length is None else ANY
-        given.values[name] = (done, kind, where)
-    return given
+        bound.values[name] = (done, kind, where)
+    return bound
 
 
 def _call_of(function: FunctionType, names: list[str]) -> str:
@@ -216,8 +216,8 @@ class HelperReader(Statements):
 
     def assigned(self, name: str, *, loops: bool = True) -> int:
         """How often a local is assigned, counting the call itself for a parameter."""
-        found = super().assigned(name, loops=loops)
-        return found + int(found > 0 and f"l_{name}" in self.made.parameters)
+        names = super().assigned(name, loops=loops)
+        return names + int(names > 0 and f"l_{name}" in self.made.parameters)
 
     def returned(self, node: ast.Return) -> ast.stmt:
         """A return: its type is that of all returns together."""

@@ -29,17 +29,17 @@ def literal(node: ast.expr) -> int | float | bool | None:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, (int, float)) else None
     if isinstance(node, ast.UnaryOp):
-        given = [literal(node.operand)]
+        operands = [literal(node.operand)]
     elif isinstance(node, ast.BinOp):
-        given = [literal(node.left), literal(node.right)]
+        operands = [literal(node.left), literal(node.right)]
     else:
         return None
     apply = _OPERATIONS.get(type(node.op))
-    if apply is None or None in given:
+    if apply is None or None in operands:
         return None
-    if isinstance(node.op, (ast.Pow, ast.LShift)) and type(given[1]) is int and given[1] > _LARGE:
+    if isinstance(node.op, (ast.Pow, ast.LShift)) and type(operands[1]) is int and operands[1] > _LARGE:
         raise OverflowError("the result is too large")
-    value = apply(*given)
+    value = apply(*operands)
     if isinstance(value, complex):
         raise ValueError("no real number")
     return value  # type: ignore[no-any-return]

@@ -228,14 +228,14 @@ class Neighbourhoods(Loops):
         kind = self.generated_type(node, name, each, weight[1] if weight else None, k)
         if default is not None:
             kind = self.with_default(node, kind, default[1])
-        made = Generated(
+        generated = Generated(
             number, name, each, kind, typed[0][0], weight[0] if weight else None,
             None if not tests else tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests),
             default[0] if default is not None else None,
         )  # fmt: skip
-        for part in made.parts:
+        for part in generated.parts:
             at(node, part)
-        self.out.generated.append(made)
+        self.out.generated.append(generated)
         self.out.types[f"each{number}"] = kind
         return ast.Call(ast.Name(f"each{number}", ast.Load()), [], []), kind
 

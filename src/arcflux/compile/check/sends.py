@@ -42,11 +42,11 @@ class Sends(Neighbourhoods):
             return ""
         func = node.func
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
-            found = getattr(self.around(func.value.id), "__name__", "") == "arcflux" and func.attr
+            name = getattr(self.around(func.value.id), "__name__", "") == "arcflux" and func.attr
         else:
             one = self.around(func.id) if isinstance(func, ast.Name) else None
-            found = getattr(one, "__module__", "") == "arcflux.mail" and getattr(one, "__name__", "")
-        return found if found in ("send", "neighbour", "out_edge") else ""
+            name = getattr(one, "__module__", "") == "arcflux.mail" and getattr(one, "__name__", "")
+        return name if name in ("send", "neighbour", "out_edge") else ""
 
     # --- sending
 
@@ -93,9 +93,9 @@ class Sends(Neighbourhoods):
         values = given.value.elts if isinstance(given.value, ast.Tuple) else [given.value]
         parts = declared.parts
         if len(values) != len(parts):
-            said = f"({', '.join(parts)})" if declared.is_record else "one value"
-            raise self.refuse(node, f"a record of {given.arg} is {said}, and this has {len(values)}",
-                              f"write af.send(to, {given.arg}={said if declared.is_record else '...'})")  # fmt: skip
+            shape = f"({', '.join(parts)})" if declared.is_record else "one value"
+            raise self.refuse(node, f"a record of {given.arg} is {shape}, and this has {len(values)}",
+                              f"write af.send(to, {given.arg}={shape if declared.is_record else '...'})")  # fmt: skip
         names, done = ["at_to"], [to]
         self.out.types["at_to"] = of_dtype(np.dtype(np.int64))
         for (part, kind), value in zip(parts.items(), values, strict=True):

@@ -55,10 +55,10 @@ class TupleReductions(Unpacking):
         if called in ("first", "last") and values is not None:
             fields, values = [f"1{fields[0]}", *fields], [at(node, self.sender(node)), *values]
         if values is None or called not in _WRITTEN:
-            said = ", ".join(f"v.{name}" for name in fields)
+            fields_text = ", ".join(f"v.{name}" for name in fields)
             raise self.refuse(
-                node, f"compute may only reduce into v, and this line overwrites {said}",
-                f"write {said} = min(({said}), (...)), max, or af.first((...)), af.last((...))",
+                node, f"compute may only reduce into v, and this line overwrites {fields_text}",
+                f"write {fields_text} = min(({fields_text}), (...)), max, or af.first((...)), af.last((...))",
             )  # fmt: skip
         return self.reduce_tuple(node, _WRITTEN[called], fields, values)
 
@@ -74,16 +74,16 @@ class TupleReductions(Unpacking):
         call = node.value
         if not isinstance(call, ast.Call) or call.keywords or not call.args:
             return None
-        given = call.args[0]
+        argument = call.args[0]
         if called in ("min", "max"):
             same = ast.dump(node.targets[0]).replace("Store()", "Load()")
             others = [one for one in call.args if ast.dump(one) != same]
             if len(call.args) != 2 or len(others) != 1:
                 return None
-            given = others[0]
+            argument = others[0]
         elif len(call.args) != 1:
             return None
-        values = given.elts if isinstance(given, ast.Tuple) else [given]
+        values = argument.elts if isinstance(argument, ast.Tuple) else [argument]
         if len(values) != wanted:
             raise self.refuse(node, f"{len(values)} values for {wanted} fields", "write as many values as fields")
         return list(values)

@@ -19,9 +19,9 @@ _Known = frozenset[str] | None
 
 def unassigned(body: list[ast.stmt], given: Iterable[str]) -> set[str]:
     """The names that are read where no assignment is certain to have been made before; those `given` have a value."""
-    found: set[str] = set()
-    _after(body, frozenset(given), found)
-    return found
+    names: set[str] = set()
+    _after(body, frozenset(given), names)
+    return names
 
 
 def beginnings(names: set[str], locals_: Mapping[str, Value]) -> list[ast.stmt]:

@@ -30,12 +30,12 @@ class Unpacking(Loops):
         values = self.values(node)
         if values is None:  # one value for several targets
             values = [node.value]
-        kept = [self.kept(node, k, value, done) for k, value in enumerate(values)]
+        targets = [self.kept(node, k, value, done) for k, value in enumerate(values)]
         for target in node.targets:
             if isinstance(target, (ast.Tuple, ast.List)):
-                done += [self.assign(node, one, value) for one, value in zip(target.elts, kept, strict=True)]
+                done += [self.assign(node, one, value) for one, value in zip(target.elts, targets, strict=True)]
             else:
-                done.append(self.assign(node, target, copy.copy(kept[0])))
+                done.append(self.assign(node, target, copy.copy(targets[0])))
         return done
 
     def kept(self, node: ast.Assign, k: int, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
@@ -62,15 +62,15 @@ class Unpacking(Loops):
                         one, "names within names cannot be assigned here", "write a, b = c, d, all side by side"
                     )
         (wanted,) = lengths
-        found = self.parts(node.value)
-        if found is None:
+        parts = self.parts(node.value)
+        if parts is None:
             raise self.refuse(
                 node, f"{ast.unparse(node.value)} is one value, for {wanted} names",
                 "write as many values as names, a vector of that length, or divmod(a, b)",
             )  # fmt: skip
-        if len(found) != wanted:
-            raise self.refuse(node, f"{len(found)} values for {wanted} names", "write as many values as names")
-        return found
+        if len(parts) != wanted:
+            raise self.refuse(node, f"{len(parts)} values for {wanted} names", "write as many values as names")
+        return parts
 
     def parts(self, value: ast.expr) -> list[ast.expr] | None:
         """The values that a value consists of: of a tuple, of divmod, of a vector; None for a single one."""

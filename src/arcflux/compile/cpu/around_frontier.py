@@ -58,11 +58,11 @@ def looking(lowered: Lowered) -> str:
     text = "\n".join(
         [*inside(_look(lowered), 2), dense_end(lowered, "pull", ends=False).rstrip(), *inside(_tell(lowered), 2)]
     )
-    given = "worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance"
+    arguments = "worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance"
     return f"""{FLUSH}
 
 @kernel
-def looking({given}, {", ".join(arrays)}):
+def looking({arguments}, {", ".join(arrays)}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
     pieces = np.uint64(sums.size // 2)
@@ -97,8 +97,8 @@ def _look(lowered: Lowered) -> list[str]:
     body = if_wanted(lowered, [*body, "if moved:", *inside(moving)])
     search = ["sends = False", "for i in range(row, row_end):", "    if told[neighbours[i]] == step:"]
     search += ["        sends = True", "        break", "if not sends:", "    continue"]
-    asked = [f"if mode == {SEARCHED}:", *inside(search), f"elif mode == {MARKED} and seen[v] != step:", "    continue"]
-    each = ["row, row_end = row_end, in_offsets[v + one]", "if row == row_end:", "    continue", *asked, *body]
+    choice = [f"if mode == {SEARCHED}:", *inside(search), f"elif mode == {MARKED} and seen[v] != step:", "    continue"]
+    each = ["row, row_end = row_end, in_offsets[v + one]", "if row == row_end:", "    continue", *choice, *body]
     chunk = [f"few = np.uint64(order[few // np.uint64({CHUNK})]) * np.uint64({CHUNK})", "row_end = in_offsets[few]"]
     chunk += [*none_yet(lowered.measures), f"for v in range(few, min(few + np.uint64({CHUNK}), n)):", *inside(each)]
     chunk += sums_kept(lowered.measures, piece_of("few"))
@@ -107,8 +107,8 @@ def _look(lowered: Lowered) -> list[str]:
     lines = sweep
     if _listing(lowered):
         one = ["v = np.uint64(receivers[k])", "row, row_end = in_offsets[v], in_offsets[v + one]", *body]
-        taken = chunk_loop("counters, turn * 8", 64, "k", "listed", one)
-        lines = [f"if mode == {LISTED}:", *inside(taken), "else:", *inside(sweep)]
+        loop = chunk_loop("counters, turn * 8", 64, "k", "listed", one)
+        lines = [f"if mode == {LISTED}:", *inside(loop), "else:", *inside(sweep)]
     return [
         *lines,
         _flush("turn * 8 + 24", "counters", "movers"),

@@ -51,7 +51,7 @@ def blocked(lowered: Lowered) -> str:
     """The kernel."""
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = [*columns, *messages(lowered), *accumulators(lowered), *shared(lowered)]
-    given = ", ".join(["arcs", "starts", "order", "places", "halvings", "in_offsets", "out_offsets", *arrays])
+    arguments = ", ".join(["arcs", "starts", "order", "places", "halvings", "in_offsets", "out_offsets", *arrays])
     first = "\n".join(inside(if_wanted(lowered, reset_accumulators(lowered)), 4))
     block = "\n".join(inside(_block(_arc(lowered)), 4))
     last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other", "place")], 5))
@@ -59,7 +59,7 @@ def blocked(lowered: Lowered) -> str:
     begun = "\n".join(inside(none_yet(lowered.measures), 4))
     ended = "\n".join(inside(sums_kept(lowered.measures, piece_of("few")), 4))
     return f"""@kernel
-def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {arguments}):
     one, bits, low = np.uint64(1), np.uint64(16), np.uint32(0xFFFF)
     n, wide = np.uint64(in_offsets.size) - one, np.uint64(order.size)
     fine = np.uint64(halvings)

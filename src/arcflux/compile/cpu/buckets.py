@@ -79,10 +79,10 @@ def into_bin(pool, links, head, count, lost, board, spare, bin, v):
 
 def _kernel(lowered: Lowered) -> str:
     columns = [f"c_{column}" for column in lowered.columns]
-    given = ", ".join([*columns, *shared(lowered)])
+    parameters = ", ".join([*columns, *shared(lowered)])
     return f"""@kernel
 def ordered(worker, workers, control, barrier, board, slots, sums, history, first, last, scale,
-            pool, links, queue, heads, counts, free, lost, in_offsets, out_offsets, out_neighbours, {given}):
+            pool, links, queue, heads, counts, free, lost, in_offsets, out_offsets, out_neighbours, {parameters}):
     one = np.uint64(1)
     final = np.uint64(out_neighbours.size) - one
     head, count = heads[worker], counts[worker]

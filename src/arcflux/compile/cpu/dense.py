@@ -79,14 +79,14 @@ def dense_around(lowered: Lowered) -> str:
 
 def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own: tuple[str, ...] = ()) -> str:
     """A kernel that runs supersteps over all vertices, claiming `span` vertices at a time; `own` comes first."""
-    given = ", ".join(["span", *arrays])
+    parameters = ", ".join(["span", *arrays])
     several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
     loop = chunk_loop("counters, turn * 8", "span", "few", "n", chunk, over=several)
     first = "".join(line + "\n" for line in inside([*own, *totals_known(lowered)]))
     vertices = "\n".join(inside(loop, 2))
     begun = "".join(line + "\n" for line in inside(edge_halves(lowered), 2))
     return f"""@kernel
-def {name}(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+def {name}(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {parameters}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
     pieces = np.uint64(sums.size // 2)

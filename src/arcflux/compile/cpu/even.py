@@ -45,8 +45,8 @@ def even(lowered: Lowered) -> str:
     arrays = ["in_offsets", "neighbours", "out_offsets", *messages(lowered), *shared(lowered)]
     rows = [f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions)]
     own = (*rows, "measured_of = measured[worker]")
-    given = ["runs", "run_of", "measured", *accumulators(lowered), *arrays]
-    return imported(lowered, lowered.measures) + swept(lowered, "even", given, _chunk(lowered), own)
+    arguments = ["runs", "run_of", "measured", *accumulators(lowered), *arrays]
+    return imported(lowered, lowered.measures) + swept(lowered, "even", arguments, _chunk(lowered), own)
 
 
 def _chunk(lowered: Lowered) -> list[str]:

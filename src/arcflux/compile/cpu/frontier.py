@@ -41,7 +41,7 @@ _WORK = "queues, received, stamp, bits, flags, buffers"
 
 def _kernel(lowered: Lowered) -> str:
     columns = [f"{side}_{column}" for column in lowered.columns for side in ("ci", "co")]
-    given = ", ".join([*columns, *extra(lowered), *shared(lowered)])
+    arguments = ", ".join([*columns, *extra(lowered), *shared(lowered)])
     pull = "\n".join(inside(pull_phase(lowered), 3))
     push = "\n".join(inside(push_phase(lowered) if lowered.edge_state is None else ["pass"], 3))
     known = "".join(line + "\n" for line in inside(totals_known(lowered)))
@@ -49,7 +49,7 @@ def _kernel(lowered: Lowered) -> str:
     begun = "".join(line + "\n" for line in inside(none_yet(lowered.totals_of("update")), 2))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
-             push_over_pull, {_GRAPH}, {_PATTERNS}, {_WORK}, {given}):
+             push_over_pull, {_GRAPH}, {_PATTERNS}, {_WORK}, {arguments}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six

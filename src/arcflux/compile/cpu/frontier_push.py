@@ -162,9 +162,11 @@ def _push_to(lowered: Lowered) -> list[str]:
             f"if before < 0 and (alone or compare_and_swap({mine}, v, before, np.{kind}(u_number)) == before):",
         ]
     if immediate(lowered):
-        taken = about(lowered, ("init", "update", "residual"), edge=True) + init_call(lowered) + [edge_call(lowered)]
-        taken += updated(lowered) + stores(lowered, written(lowered)) + measured(lowered) + to_next()
-        return [*lines, *first, *inside(taken)]
+        edge_lines = (
+            about(lowered, ("init", "update", "residual"), edge=True) + init_call(lowered) + [edge_call(lowered)]
+        )
+        edge_lines += updated(lowered) + stores(lowered, written(lowered)) + measured(lowered) + to_next()
+        return [*lines, *first, *inside(edge_lines)]
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
     return [*lines, *received_along(lowered, [*first, *inside(to_receivers())])]
 

@@ -68,9 +68,9 @@ def fused(first: Lowered, phases: Sequence[Called], order: FixedOrder) -> str:
     """The module of the kernel."""
     imports = [f"from {each.module} import {each.kernel} as phase_{i}" for i, each in enumerate(phases)]
     imports += [f"from {each.module} import started as started_{i}" for i, each in enumerate(phases) if each.asks]
-    given = [name for i, each in enumerate(phases) for name in (f"step_{i}", *_first(i, each), *_own(i, each))]
+    arguments = [name for i, each in enumerate(phases) for name in (f"step_{i}", *_first(i, each), *_own(i, each))]
     return _FUSED.format(
-        name=first.program.name, imports="\n".join(imports), given=", ".join([*given, *shared(first)]),
+        name=first.program.name, imports="\n".join(imports), given=", ".join([*arguments, *shared(first)]),
         calls=order.calls, body="\n".join(inside(order.statements, 3)),
     )  # fmt: skip
 

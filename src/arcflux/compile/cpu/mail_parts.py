@@ -64,9 +64,9 @@ def counting_functions(lowered: Lowered) -> list[str]:
 
 def mail_kernels(lowered: Lowered) -> str:
     """The kernels of a program with mail."""
-    made = [_start(lowered, counting) for counting in (True, False)]
+    kernels = [_start(lowered, counting) for counting in (True, False)]
     each = _apply if lowered.around is None else _pull
-    return "\n\n".join([*made, *(each(lowered, counting) for counting in (True, False))])
+    return "\n\n".join([*kernels, *(each(lowered, counting) for counting in (True, False))])
 
 
 def _named(name: str, counting: bool) -> str:
@@ -119,8 +119,8 @@ def _pull(lowered: Lowered, counting: bool) -> str:
         f"    for k in range(begin, min(begin + np.uint64({PART_CHUNK}), last)):",
         *inside(lines, 2),
     ]
-    given = _given(lowered, "mine", "first", "last", *part_in_edges(lowered), "bits")
-    return _superstep(lowered, "pull", counting, given, [*scratch_rows(lowered), *loop])
+    arguments = _given(lowered, "mine", "first", "last", *part_in_edges(lowered), "bits")
+    return _superstep(lowered, "pull", counting, arguments, [*scratch_rows(lowered), *loop])
 
 
 def _superstep(lowered: Lowered, name: str, counting: bool, given: str, loop: list[str]) -> str:
@@ -153,13 +153,17 @@ def _received(lowered: Lowered, counting: bool) -> list[str]:
     """Statements that pass v its mail. Of several kinds, one may be empty: it has its initial value."""
     lines = []
     for name, declared in lowered.mails.items():
-        made = combined_mail(lowered, name)
+        combined = combined_mail(lowered, name)
         if declared.operation is not None and len(lowered.mails) > 1:
-            made = [f"got_{name} = {nothing_of(lowered, name)}", f"if first_{name} != end_{name}:", *inside(made)]
-        lines += made
+            combined = [
+                f"got_{name} = {nothing_of(lowered, name)}",
+                f"if first_{name} != end_{name}:",
+                *inside(combined),
+            ]
+        lines += combined
     back = returned(lowered, "receive")
-    said = call(lowered, "receive", counting)
-    return [*lines, f"{tuple_text(back)} = {said}" if back else said]
+    received = call(lowered, "receive", counting)
+    return [*lines, f"{tuple_text(back)} = {received}" if back else received]
 
 
 def _opened(lowered: Lowered, counting: bool) -> list[str]:

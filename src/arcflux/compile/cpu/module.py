@@ -71,12 +71,12 @@ def parts_source(lowered: Lowered) -> str:
     if "parts" not in lowered.sources:
         from arcflux.compile.cpu.parts import parts
 
-        made = [*pieces(lowered), parts(lowered)]
+        sections = [*pieces(lowered), parts(lowered)]
         if lowered.mails:
             from arcflux.compile.cpu.mail_parts import mail_kernels
 
-            made.insert(-1, mail_kernels(lowered))
-        lowered.sources["parts"] = with_names("\n\n".join(made))
+            sections.insert(-1, mail_kernels(lowered))
+        lowered.sources["parts"] = with_names("\n\n".join(sections))
     return lowered.sources["parts"]
 
 
@@ -114,46 +114,46 @@ def _without_unused_imports(text: str) -> str:
 def pieces(lowered: Lowered) -> list[str]:
     """The parts of a module: the user's functions, the source part, and the edge part for pull."""
     own = [name for name in lowered.functions if name not in ("along", "compute", "around")]
-    made = [*helpers(lowered), *finding(lowered), *sending(lowered), *(function(lowered, name) for name in own)]
+    sections = [*helpers(lowered), *finding(lowered), *sending(lowered), *(function(lowered, name) for name in own)]
     if lowered.mails:
         from arcflux.compile.cpu.mail_parts import counting_functions
 
-        made += counting_functions(lowered)
-    calls = made
+        sections += counting_functions(lowered)
+    calls = sections
     if lowered.around is not None:
         from arcflux.compile.pieces.generators import around
 
-        made += [sources(lowered), _VOTES + around(lowered)]
+        sections += [sources(lowered), _VOTES + around(lowered)]
     elif lowered.has_edges:
-        made += [sources(lowered), *along_function(lowered), edge(lowered)]
-        calls = [*made, *([push_edge(lowered)] if lowered.edge_state is None else [])]
-    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(calls, "spmd")), *made]
+        sections += [sources(lowered), *along_function(lowered), edge(lowered)]
+        calls = [*sections, *([push_edge(lowered)] if lowered.edge_state is None else [])]
+    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(calls, "spmd")), *sections]
 
 
 def _source(lowered: Lowered) -> str:
-    made = [*pieces(lowered), _started(lowered)]
+    sections = [*pieces(lowered), _started(lowered)]
     if lowered.ordered:
         from arcflux.compile.cpu.buckets import ordered
 
-        made.append(ordered(lowered))
+        sections.append(ordered(lowered))
     elif lowered.around is not None:
         from arcflux.compile.cpu.around_frontier import looking
 
-        made.append(looking(lowered) if lowered.sparse else dense_around(lowered))
+        sections.append(looking(lowered) if lowered.sparse else dense_around(lowered))
     elif lowered.sparse:
         from arcflux.compile.cpu.frontier import frontier
 
-        made.append(frontier(lowered))
+        sections.append(frontier(lowered))
     elif not lowered.has_edges or lowered.edge_state is not None:
-        made.append(dense(lowered))
+        sections.append(dense(lowered))
     else:
         from arcflux.compile.cpu.blocked import blocked
         from arcflux.compile.cpu.even import even, evenly
         from arcflux.compile.cpu.push import dense_push
 
-        made += [dense(lowered), dense_push(lowered), blocked(lowered)]
-        made += [even(lowered)] if evenly(lowered) else []
-    return "\n\n".join(made)
+        sections += [dense(lowered), dense_push(lowered), blocked(lowered)]
+        sections += [even(lowered)] if evenly(lowered) else []
+    return "\n\n".join(sections)
 
 
 def _started(lowered: Lowered) -> str:
@@ -172,13 +172,13 @@ def _started(lowered: Lowered) -> str:
     elif lowered.messages:  # push has no message arrays: it computes messages as it sends
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
     more = extra(lowered) if reduces else messages(lowered)
-    given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
+    parameters = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
     sums = sums_kept(totals, f"begin // np.uint64({CHUNK})")
     read = [line for line in totals_known(lowered) if line.partition(" = ")[0] in lowered.reads("start")]
     loop = chunk_loop("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)
     body = "\n".join(inside([*read, *loop]))
     return f"""{imported(lowered, totals)}@kernel
-def started(worker, workers, control, {given}):
+def started(worker, workers, control, {parameters}):
     one = np.uint64(1)
     step = 0
     n = np.uint64(in_offsets.size) - one

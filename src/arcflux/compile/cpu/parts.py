@@ -71,13 +71,13 @@ def parts(lowered: Lowered) -> str:
     every: tuple[Callable[..., str], ...] = (push_edge, _start, _pull, _push, _gather, _apply)
     if lowered.by_rows:
         every = (_start, _pull)
-    made = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply)) if not lowered.mails]
-    made += [_publish(lowered), _RECEIVE]
-    made += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
-    made += [_stop(lowered)] if "stop" in lowered.functions else []
+    kernels = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply)) if not lowered.mails]
+    kernels += [_publish(lowered), _RECEIVE]
+    kernels += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
+    kernels += [_stop(lowered)] if "stop" in lowered.functions else []
     if lowered.ordered:
-        made.append(_least(lowered))
-    return "\n\n".join(made)
+        kernels.append(_least(lowered))
+    return "\n\n".join(kernels)
 
 
 def part_arrays(lowered: Lowered) -> list[str]:
@@ -205,11 +205,11 @@ def _pull(lowered: Lowered) -> str:
         f"    for k in range(begin, min(begin + np.uint64({PART_CHUNK}), last)):",
         *inside(lines, 2),
     ]
-    given = ", ".join(["mine", "first", "last", *part_in_edges(lowered), "bits"])
+    arguments = ", ".join(["mine", "first", "last", *part_in_edges(lowered), "bits"])
     return part_kernel(
         lowered,
         "pull",
-        given,
+        arguments,
         [*scratch_rows(lowered), *edge_halves(lowered), *none_yet(running_totals(lowered, "update")), *loop],
         part_tallied(lowered),
     )
@@ -220,8 +220,8 @@ def looking_around(lowered: Lowered) -> list[str]:
     lines = ["row, row_end = rows[k], rows[k + one]"]
     if not lowered.sparse:
         return lines
-    found = ["u = np.uint64(neighbours[i])", "if (bits[u >> six] >> (u & mask)) & one:", "    got = True", "    break"]
-    lines += ["got = False", "for i in range(row, row_end):", *inside(found)]
+    test = ["u = np.uint64(neighbours[i])", "if (bits[u >> six] >> (u & mask)) & one:", "    got = True", "    break"]
+    lines += ["got = False", "for i in range(row, row_end):", *inside(test)]
     return [*lines, "if not got:", "    continue"]
 
 
@@ -300,8 +300,8 @@ def _push(lowered: Lowered) -> str:
     into += _reduced(lowered)
     lines += ["for i in range(row, row_end):", *inside(into)]
     end = "np.uint64(size)" if lowered.sparse else "n"
-    given = ", ".join(["queue", "size", *part_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
-    return part_kernel(lowered, "push", given, chunk_loop("control, 0", 64, "k", end, lines), [])
+    arguments = ", ".join(["queue", "size", *part_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
+    return part_kernel(lowered, "push", arguments, chunk_loop("control, 0", 64, "k", end, lines), [])
 
 
 def _reduced(lowered: Lowered) -> list[str]:
@@ -330,9 +330,9 @@ def _gather(lowered: Lowered) -> str:
     lines = ["v = np.uint64(targets[k])"]
     body = [*(_skip_inactive(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
     lines += _row("k", body)
-    given = ", ".join(["targets", *part_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
+    arguments = ", ".join(["targets", *part_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
     loop = chunk_loop("control, 0", 256, "k", "np.uint64(targets.size)", lines)
-    return part_kernel(lowered, "gather", given, loop, [])
+    return part_kernel(lowered, "gather", arguments, loop, [])
 
 
 def _apply(lowered: Lowered) -> str:
@@ -362,15 +362,15 @@ def _publish(lowered: Lowered) -> str:
             copied.append(f"{array}[v] = {array}[n + v]")
         else:
             copied += [f"for j in range({message.length}):", f"    {array}[v, j] = {array}[n + v, j]"]
-    told = [*copied, "edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"]
-    told += ["told[fetch_add(counts, 1, 1)] = v"]
+    counting = [*copied, "edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"]
+    counting += ["told[fetch_add(counts, 1, 1)] = v"]
     lines = ["v = np.uint64(which[k])"]
     if lowered.ordered:
         lines += ["moves[v] = False", "if pending[v]:", *inside(loads(lowered, ("priority",)))]
         lines += [f"    if {call(lowered, 'priority')} < limit:"]
-        lines += inside(["pending[v] = False", "moves[v] = True", *told, *_in_frontier()], 2)
+        lines += inside(["pending[v] = False", "moves[v] = True", *counting, *_in_frontier()], 2)
     elif lowered.sparse:
-        lines += ["if moves[v]:", *inside([*told, *_in_frontier()])]
+        lines += ["if moves[v]:", *inside([*counting, *_in_frontier()])]
     else:
         lines += ["differs = False"]
         for message in lowered.messages:
@@ -380,10 +380,10 @@ def _publish(lowered: Lowered) -> str:
             else:
                 one = f"differs = differs or {array}[v, j] != {array}[n + v, j]"
                 lines += [f"for j in range({message.length}):", f"    {one}"]
-        lines += ["moves[v] = differs", "if differs:", *inside(told)]
+        lines += ["moves[v] = differs", "if differs:", *inside(counting)]
     loop = chunk_loop("control, 0", 256, "k", "np.uint64(which.size)", lines)
-    given = "which, limit, bits, queue, heads, told, counts"
-    return part_kernel(lowered, "publish", given, loop, [f"tally[worker, {_EDGES}] += edges_out"])
+    arguments = "which, limit, bits, queue, heads, told, counts"
+    return part_kernel(lowered, "publish", arguments, loop, [f"tally[worker, {_EDGES}] += edges_out"])
 
 
 def _in_frontier() -> list[str]:

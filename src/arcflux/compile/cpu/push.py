@@ -38,7 +38,9 @@ __all__ = ["dense_push"]
 def dense_push(lowered: Lowered) -> str:
     """The inner function and the kernel."""
     columns = [f"c_{column}" for column in lowered.columns]
-    given = ", ".join(["in_offsets", "out_offsets", "neighbours", *columns, *accumulators(lowered), *shared(lowered)])
+    arguments = ", ".join(
+        ["in_offsets", "out_offsets", "neighbours", *columns, *accumulators(lowered), *shared(lowered)]
+    )
     passes = [
         *chunk_loop("counters, turn * 8", CHUNK, "v", "n", if_wanted(lowered, reset_accumulators(lowered))),
         "if not all_here(barrier, worker, workers): return",
@@ -59,7 +61,7 @@ def dense_push(lowered: Lowered) -> str:
     return f"""{push_edge(lowered)}
 
 @kernel
-def dense_push(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+def dense_push(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {arguments}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
     pieces = np.uint64(sums.size // 2)

@@ -177,8 +177,8 @@ def _merge(lowered: Lowered, style: Style = _CORES) -> str:
     lines = ["if came[i] != np.uint8(0):", "    v = np.uint64(targets[i])", "    hit[v] = np.uint8(1)"]
     lines += ["    hit_ = False", *inside([line.replace("hit = ", "hit_ = ").replace("or hit", "or hit_")
                                              for line in reducing])]  # fmt: skip
-    given = ["targets", *(f"x_{name}" for name in sorted(lowered.reductions)), "came", "hit"]
-    return style.kernel(lowered, "merge", given, style.each("i", lines))
+    arguments = ["targets", *(f"x_{name}" for name in sorted(lowered.reductions)), "came", "hit"]
+    return style.kernel(lowered, "merge", arguments, style.each("i", lines))
 
 
 def _list(lowered: Lowered, style: Style = _CORES) -> str:
@@ -187,9 +187,9 @@ def _list(lowered: Lowered, style: Style = _CORES) -> str:
     for message in lowered.messages:
         place = f"x_{message.name}"
         lines.append(f"{place}[i] = {message.name}" if message.length is None else f"keep({place}, i, {message.name})")
-    given = ["sources", *(f"c_{column}" for column in lowered.columns)]
-    given += [f"x_{message.name}" for message in lowered.messages]
-    return style.kernel(lowered, "list", given, style.each("i", lines))
+    arguments = ["sources", *(f"c_{column}" for column in lowered.columns)]
+    arguments += [f"x_{message.name}" for message in lowered.messages]
+    return style.kernel(lowered, "list", arguments, style.each("i", lines))
 
 
 def _apply(lowered: Lowered, style: Style = _CORES) -> str:
@@ -197,11 +197,11 @@ def _apply(lowered: Lowered, style: Style = _CORES) -> str:
     lines = ["moved[v] = False"]
     lines += ["if hit[v] == np.uint8(0):", "    continue"] if lowered.sparse else []
     body = loads(lowered, AROUND, edge=True, reduced=True) + init_call(lowered)
-    given = ["hit", "moved"]
+    arguments = ["hit", "moved"]
     if lowered.around is not None:
         body = ["row, row_end = rows[v], rows[v + one]", *body, around_call(lowered)]
-        given += ["rows", "neighbours", *messages(lowered), *(f"c_{column}" for column in lowered.columns)]
-        given += [f"{one.name}s" for one in scratch(lowered)]
+        arguments += ["rows", "neighbours", *messages(lowered), *(f"c_{column}" for column in lowered.columns)]
+        arguments += [f"{one.name}s" for one in scratch(lowered)]
     else:
         body += ["if hit[v] != np.uint8(0):", *inside(_combined(lowered)), *settled(lowered)]
     body += ["now = False", *(line.replace("moved", "now", 1) for line in updated(lowered))]
@@ -209,7 +209,7 @@ def _apply(lowered: Lowered, style: Style = _CORES) -> str:
     lines += if_wanted(lowered, body)
     totals = lowered.totals_of("update")
     loop = [*scratch_rows(lowered), *none_yet(totals), *style.each("v", lines)]
-    return style.kernel(lowered, "apply", [*given, "tally"], [*loop, *style.ended(lowered, "update")])
+    return style.kernel(lowered, "apply", [*arguments, "tally"], [*loop, *style.ended(lowered, "update")])
 
 
 def _combined(lowered: Lowered) -> list[str]:

@@ -37,8 +37,8 @@ def _look(lowered: Lowered, who: str) -> str:
     lines += if_wanted(lowered, body)
     sent = [] if lowered.sparse else sends(lowered, "other")
     lines += ["if lane == zero:", *inside(sent)] if warp and sent else sent
-    taken = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)] if warp else threads("which.size", lines)
-    return kernel(lowered, f"pull_{who}", [*taken, *counter_sums(lowered)])
+    loop = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)] if warp else threads("which.size", lines)
+    return kernel(lowered, f"pull_{who}", [*loop, *counter_sums(lowered)])
 
 
 def _searched(look: list[str], warp: bool) -> list[str]:

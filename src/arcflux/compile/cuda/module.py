@@ -79,26 +79,28 @@ def halted(control):
 def cuda_source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
     if "cuda" not in lowered.sources:
-        made = [POLLING] if any(has_long_loops(lowered, name) for name in lowered.functions) else []
-        made += [*helpers(lowered), *finding(lowered), *sending(lowered), *counting_functions(lowered)]
-        made += [function(lowered, name) for name in lowered.functions if name not in ("along", "compute", "around")]
+        sections = [POLLING] if any(has_long_loops(lowered, name) for name in lowered.functions) else []
+        sections += [*helpers(lowered), *finding(lowered), *sending(lowered), *counting_functions(lowered)]
+        sections += [
+            function(lowered, name) for name in lowered.functions if name not in ("along", "compute", "around")
+        ]
         along: list[str] = []
         if lowered.around is not None:
-            made += [sources(lowered), _VOTES + around(lowered, "r")]
+            sections += [sources(lowered), _VOTES + around(lowered, "r")]
             along = [] if lowered.mails else [WARP_VOTES, around_by_warp(lowered), *look_kernels(lowered)]
         elif lowered.has_edges:
             flagged = replace(lowered, deterministic=True, facts={})
-            made += [sources(lowered), *along_function(lowered), edge(flagged)]
-            made += [push_edge(lowered, CudaShared)] if not lowered.by_rows else []
+            sections += [sources(lowered), *along_function(lowered), edge(flagged)]
+            sections += [push_edge(lowered, CudaShared)] if not lowered.by_rows else []
             along = [*pulls(lowered), *scans(lowered), *expansions(lowered)] if not lowered.by_rows else []
             along = along or [cross_kernel(lowered)]
-        head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(made, "gpu")}
+        head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(sections, "gpu")}
         applies = [_apply(lowered)] if not lowered.by_rows and not lowered.mails else []
         starts = mail_kernels_on_gpu(lowered) if lowered.mails else [_start(lowered)]
-        made = [HEAD.format(name=lowered.program.name, **head), *made, *starts, *along, *applies]
-        made += [_publish(lowered)]
-        made += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
-        lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
+        sections = [HEAD.format(name=lowered.program.name, **head), *sections, *starts, *along, *applies]
+        sections += [_publish(lowered)]
+        sections += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
+        lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(sections))
     return lowered.sources["cuda"]
 
 
@@ -116,8 +118,8 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
     if totals > _FEW_TOTALS:
         return {}
     blocks = 8 if len(lowered.reductions) < 3 and not totals else 6
-    made = dict.fromkeys((*PULLS, "start", "push", "gather", "apply", "publish"), (256, blocks, blocks))
-    return made | {"pull_thread": (256, blocks, 5)}
+    bounds = dict.fromkeys((*PULLS, "start", "push", "gather", "apply", "publish"), (256, blocks, blocks))
+    return bounds | {"pull_thread": (256, blocks, 5)}
 
 
 def _start(lowered: Lowered) -> str:
@@ -151,9 +153,9 @@ def _measurable(lowered: Lowered) -> bool:
     if not vectors(lowered) or [each.name for each in lowered.measures] != ["residual"]:
         return False
     known = set(arguments(lowered, "residual"))
-    given = {name for name in results(lowered, "init") if name[2:] not in lowered.reductions}
+    results_of_init = {name for name in results(lowered, "init") if name[2:] not in lowered.reductions}
     lengths = (lowered.fields[name[2:]][1] for name in known if name[:2] in ("o_", "v_") and name[2:] in lowered.fields)
-    return not known & (given | set(results(lowered, "update"))) and all(length is None for length in lengths)
+    return not known & (results_of_init | set(results(lowered, "update"))) and all(length is None for length in lengths)
 
 
 def _measured_first(lowered: Lowered) -> list[str]:
@@ -176,14 +178,14 @@ def _publish(lowered: Lowered) -> str:
             differs += [of, f"    tells = tells or {array}[v, j] != {array}[n + v, j]"]
     lines = ["v = np.uint64(which[t])"]
     lines += ["tells = moves[v]"] if lowered.sparse else [*differs, "moves[v] = tells"]
-    told = [*copied, "edges_out += np.int64(out_offsets[v + one]) - np.int64(out_offsets[v])"]
-    told += join_frontier() if lowered.sparse else []
+    counting = [*copied, "edges_out += np.int64(out_offsets[v + one]) - np.int64(out_offsets[v])"]
+    counting += join_frontier() if lowered.sparse else []
     listed = ["place = claim(tells, counts, 1, scratch)", "if tells:", "    told[place] = v"]
     if lowered.sparse:
         listed += ["if queues_too:", "    place = claim(tells, heads, 0, scratch)", "    if tells:"]
         listed += ["        queue[place] = v"]
     body = ["t = cuda.grid(1)", "tells = False", "v = np.uint64(0)", "if t < which.size:"]
-    body += [*inside([*lines, "if tells:", *inside(told)]), *listed]
+    body += [*inside([*lines, "if tells:", *inside(counting)]), *listed]
     loop = [
         "scratch = cuda.shared.array(33, np.int64)",
         "edges_out = np.int64(0)",

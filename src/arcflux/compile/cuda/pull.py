@@ -61,8 +61,8 @@ def pulls(lowered: Lowered) -> list[str]:
     """The kernels of a program."""
     if by_thread_alone(lowered):
         return [_by_thread(lowered)]
-    made = [_by_lane(lowered) if vectors(lowered) else _by_thread(lowered), _together(lowered, "warp")]
-    return made if in_order(lowered) or vectors(lowered) else [*made, _together(lowered, "block")]
+    kernels = [_by_lane(lowered) if vectors(lowered) else _by_thread(lowered), _together(lowered, "warp")]
+    return kernels if in_order(lowered) or vectors(lowered) else [*kernels, _together(lowered, "block")]
 
 
 def _ended(lowered: Lowered) -> list[str]:
@@ -79,8 +79,8 @@ def _by_thread(lowered: Lowered) -> str:
     body = loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(flagged)
     message = [*message_loads(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
     message += ["break"] if lowered.only_any and lowered.sparse else []
-    asked = in_frontier(lowered)
-    row = ["u = np.uint64(neighbours[i])", *([f"if {asked}:", *inside(message)] if asked else message)]
+    test = in_frontier(lowered)
+    row = ["u = np.uint64(neighbours[i])", *([f"if {test}:", *inside(message)] if test else message)]
     body += [*(["got = False"] if lowered.sparse else []), *_bounds(), "for i in range(begin, end):", *inside(row)]
     body += ["if got:", *inside(_ended(lowered))] if lowered.sparse else _ended(lowered)
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
@@ -94,9 +94,9 @@ def _by_lane(lowered: Lowered) -> str:
     flagged = replace(lowered, deterministic=True, facts={})
     message = [*message_loads(lowered), *around(lowered, edge_call(flagged), "thread")]
     message += ["got = True"] if lowered.sparse else []
-    asked = in_frontier(lowered)
+    test = in_frontier(lowered)
     step = ["i = begin", "begin += one", "u = np.uint64(neighbours[i])"]
-    step += [f"if {asked}:", *inside(message)] if asked else message
+    step += [f"if {test}:", *inside(message)] if test else message
     if lowered.only_any and lowered.sparse:
         step += ["if got:", "    begin = end"]
     loop = ["while cuda.any_sync(FULL, begin < end):", "    if begin < end:", *inside(step, 2), "    cuda.syncwarp()"]
@@ -188,14 +188,14 @@ def _own_messages(lowered: Lowered, own: str, who: str) -> list[str]:
     message = from_tile(lowered, message_loads(lowered))
     message += around(lowered, edge_call(replace(lowered, deterministic=True, facts={})), "warp")
     message += ["got = True"] if lowered.sparse else []
-    asked = in_frontier(lowered)
+    test = in_frontier(lowered)
     lines = [f"i = begun + {own}"]
     if any(message.length is not None for message in lowered.messages):
         lines += copied(lowered)
-        inner = [f"if {asked}:", *inside(message)] if asked else message
+        inner = [f"if {test}:", *inside(message)] if test else message
         lines += ["if i < end:", *inside(inner)]
     else:
-        inner = ["u = np.uint64(neighbours[i])", *([f"if {asked}:", *inside(message)] if asked else message)]
+        inner = ["u = np.uint64(neighbours[i])", *([f"if {test}:", *inside(message)] if test else message)]
         lines += ["if i < end:", *inside(inner)]
     if lowered.only_any and lowered.sparse:
         seen = "cuda.any_sync(FULL, got)" if who == "warp" else "cuda.syncthreads_or(np.int32(got))"
@@ -205,7 +205,7 @@ def _own_messages(lowered: Lowered, own: str, who: str) -> list[str]:
 
 def _in_turn(lowered: Lowered) -> list[str]:
     """Statements in which lanes read together, and then every lane reduces all messages in the order of the edges."""
-    asked = in_frontier(lowered)
+    test = in_frontier(lowered)
     lines = ["i = begun + lane"]
     if any(message.length is not None for message in lowered.messages):
         lines += copied(lowered)
@@ -215,8 +215,8 @@ def _in_turn(lowered: Lowered) -> list[str]:
     lines += [f"own_{message.name} = r_{message.name}[u]" for message in scalars]
     lines += [f"own_{column} = {column_value(lowered, column, f'c_{column}[i if i < end else end - one]')}"
               for column in lowered.columns]  # fmt: skip
-    if asked:
-        lines += [f"sends_now = np.int64({asked})"]
+    if test:
+        lines += [f"sends_now = np.int64({test})"]
     lines += ["own_u = np.int64(u)"]
     turn = [f"{message.name} = {shuffled('shfl_sync', f'own_{message.name}', message.dtype, 'j')}"
             for message in scalars]  # fmt: skip
@@ -229,7 +229,7 @@ def _in_turn(lowered: Lowered) -> list[str]:
         turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")
     call = around(lowered, edge_call(replace(lowered, deterministic=True, facts={})), "warp")
     call += ["got = True"] if lowered.sparse else []
-    turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if asked else call
+    turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if test else call
     return [*lines, "for j in range(np.int64(min(end - begun, np.uint64(32)))):", *inside(turn)]
 
 

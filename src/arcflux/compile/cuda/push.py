@@ -48,9 +48,9 @@ def expansions(lowered: Lowered) -> list[str]:
     scan, many = ("scan", "np.uint64(size)") if lowered.sparse else ("rows", "(np.uint64(rows.size) - one)")
     push = kernel(lowered, "push", _edges(lowered, scan, many, lines))
     lines = ["i = number", "v = np.uint64(targets[k])", "u = np.uint64(neighbours[i])"]
-    asked = in_frontier(lowered)
+    test = in_frontier(lowered)
     body = [*message_loads(lowered), *_reduced(lowered)]
-    lines += [f"if {asked}:", *inside(body)] if asked else body
+    lines += [f"if {test}:", *inside(body)] if test else body
     return [push, kernel(lowered, "gather", _edges(lowered, "rows", "np.uint64(targets.size)", lines))]
 
 

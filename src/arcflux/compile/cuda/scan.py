@@ -65,15 +65,15 @@ def scans(lowered: Lowered) -> list[str]:
 def _tiles(lowered: Lowered) -> dict[str, tuple[str, int, str]]:
     """The values of an edge by name: type in shared memory, bytes, and expression."""
     kinds = lowered.functions["compute"].types
-    found = {m.name: (_name(m.dtype), m.dtype.itemsize, f"r_{m.name}[u]") for m in lowered.messages}
+    values = {m.name: (_name(m.dtype), m.dtype.itemsize, f"r_{m.name}[u]") for m in lowered.messages}
     for column in lowered.columns:
         stored = kinds[f"e_{column}"].stored
-        found[f"c_{column}"] = (_name(stored), stored.itemsize, f"c_{column}[i]")
+        values[f"c_{column}"] = (_name(stored), stored.itemsize, f"c_{column}[i]")
     if "u_number" in edge_reads(lowered):
-        found["u"] = ("uint64", 8, "u")
+        values["u"] = ("uint64", 8, "u")
     if in_frontier(lowered):
-        found["known"] = ("uint8", 1, f"np.uint8({in_frontier(lowered)})")
-    return found
+        values["known"] = ("uint8", 1, f"np.uint8({in_frontier(lowered)})")
+    return values
 
 
 def _name(dtype: object) -> str:

@@ -45,9 +45,9 @@ def kernel(lowered: Lowered, name: str, body: list[str]) -> str:
     if lowered.mails:
         known += [*mail_given(lowered), "out_neighbours", *(f"columns_{column}" for column in lowered.out_columns)]
     known += [*accumulators(lowered), *shared(lowered)]
-    given = ", ".join(word for word in known if word in used)
+    arguments = ", ".join(word for word in known if word in used)
     text = "\n".join(inside([*lines, *body]))
-    return f"@kernel\ndef part_{name}({given}):\n{text}\n"
+    return f"@kernel\ndef part_{name}({arguments}):\n{text}\n"
 
 
 def _of_totals(lowered: Lowered) -> dict[str, str]:

@@ -31,12 +31,12 @@ def triplet_source_on_gpu(lowered: Lowered) -> str:
     """The module with the kernels of a program for blocks of triplets."""
     if "cuda triplets" not in lowered.sources:
         own = [name for name in lowered.functions if name not in ("along", "compute")]
-        made = [POLLING] if any(has_long_loops(lowered, name) for name in lowered.functions) else []
-        made += [*helpers(lowered), *(function(lowered, name) for name in own), sources(lowered)]
-        made += [*along_function(lowered), edge(replace(lowered, deterministic=True, facts={}))]
-        made += triplet_kernels(lowered, Style(_kernel, _each, CudaShared, _ended))
-        head = HEAD.format(name=lowered.program.name, deterministic=False, bounds={}, also=also(made, "gpu"))
-        lowered.sources["cuda triplets"] = re.sub(r"\n{3,}", "\n\n\n", of_blocks("\n\n".join([head, *made])))
+        sections = [POLLING] if any(has_long_loops(lowered, name) for name in lowered.functions) else []
+        sections += [*helpers(lowered), *(function(lowered, name) for name in own), sources(lowered)]
+        sections += [*along_function(lowered), edge(replace(lowered, deterministic=True, facts={}))]
+        sections += triplet_kernels(lowered, Style(_kernel, _each, CudaShared, _ended))
+        head = HEAD.format(name=lowered.program.name, deterministic=False, bounds={}, also=also(sections, "gpu"))
+        lowered.sources["cuda triplets"] = re.sub(r"\n{3,}", "\n\n\n", of_blocks("\n\n".join([head, *sections])))
     return lowered.sources["cuda triplets"]
 
 

@@ -68,10 +68,10 @@ class _ByWarp(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        found = _EDGE.match(node.target.id) if isinstance(node.target, ast.Name) else None
-        if found is None:
+        match = _EDGE.match(node.target.id) if isinstance(node.target, ast.Name) else None
+        if match is None:
             return node
-        number = found[1]
+        number = match[1]
         own: list[str] = []
         taken: list[str] = []
         rest = list(node.body)

@@ -22,8 +22,8 @@ __all__ = ["along_function", "carried_edge", "carried_row", "edge_halves", "edge
 
 def _looked_at(lowered: Lowered) -> list[str]:
     """The name that long loops of `along` poll, if there are any."""
-    found = lowered.functions["along"]
-    return ["control"] if has_long_loops(found.body, lengths_of(lowered)) else []
+    along = lowered.functions["along"]
+    return ["control"] if has_long_loops(along.body, lengths_of(lowered)) else []
 
 
 def along_function(lowered: Lowered) -> list[str]:
@@ -60,8 +60,8 @@ def edge_loads(lowered: Lowered, place: str) -> list[str]:
         lines += ["twin = np.uint64(x_reverse[arc])"]
         lines += [f"r_{name} = {_load(state, name, 'twin')}" for name in state.reversed]
     if state.written:
-        taken = ", ".join([*names_of(state), *_looked_at(lowered)])
-        lines += [f"{tuple_text([f'e_{name}' for name in state.written])} = along({taken})"]
+        arguments = ", ".join([*names_of(state), *_looked_at(lowered)])
+        lines += [f"{tuple_text([f'e_{name}' for name in state.written])} = along({arguments})"]
         lines += [_keep(state, name, f"e_{name}") for name in state.written]
     return [*lines, *(_carried(state, set(state.written)) if state.turns else [])]
 

@@ -219,8 +219,8 @@ class Shared(_Reduces):
     def reduced_tuple(self, group: tuple[str, ...], values: list[str]) -> str:
         """The statements that reduce values into the accumulators of v together."""
         arrays = [f"a_{name}" for name in group]
-        given = ", ".join([*arrays, f"f_{lock_of(group)}", "v", *values])
-        return f"hit = into_{group[0]}({given}) or hit"
+        arguments = ", ".join([*arrays, f"f_{lock_of(group)}", "v", *values])
+        return f"hit = into_{group[0]}({arguments}) or hit"
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into an accumulator of v, or into an element of it."""

@@ -47,15 +47,15 @@ class Scratch:
 
 def scratch(lowered: Lowered) -> list[Scratch]:
     """The arrays that a neighbourhood needs, for every worker and as large as the longest row requires."""
-    made = []
+    arrays = []
     for each in lowered.around.generated if lowered.around else []:
         number = each.number
         if each.what == "mode":
-            made += [Scratch(f"t{number}", _key(each), "table"), Scratch(f"q{number}", np.dtype(np.uint32), "slots")]
-            made += [Scratch(f"x{number}", _weights(lowered, each).stored, "weights")] if each.weight else []
+            arrays += [Scratch(f"t{number}", _key(each), "table"), Scratch(f"q{number}", np.dtype(np.uint32), "slots")]
+            arrays += [Scratch(f"x{number}", _weights(lowered, each).stored, "weights")] if each.weight else []
         elif each.what == "median":
-            made.append(Scratch(f"t{number}", each.each.stored, "values"))
-    return made
+            arrays.append(Scratch(f"t{number}", each.each.stored, "values"))
+    return arrays
 
 
 def _key(each: Generated) -> np.dtype[Any]:
@@ -82,8 +82,8 @@ def environment(lowered: Lowered, array: str = "s") -> list[str]:
 
 def around_call(lowered: Lowered, array: str = "s", counting: bool = False) -> str:
     """The statement that calls around for v; if `counting`, its sends are only counted."""
-    said = "around_count" if counting and lowered.edgewise.sends else "around"
-    return f"{tuple_text(_returned(lowered))} = {said}({', '.join(_arguments(lowered, array))})"
+    name = "around_count" if counting and lowered.edgewise.sends else "around"
+    return f"{tuple_text(_returned(lowered))} = {name}({', '.join(_arguments(lowered, array))})"
 
 
 def _returned(lowered: Lowered) -> list[str]:
@@ -99,9 +99,11 @@ def _arguments(lowered: Lowered, array: str) -> list[str]:
 def around(lowered: Lowered, array: str = "s") -> str:
     """The functions of a neighbourhood, inner generators first."""
     parts = _around(lowered)
-    made = [_generator(lowered, each, array) for each in parts.generated]
-    made += [_itself(lowered, array, counting) for counting in ((False, True) if lowered.edgewise.sends else (False,))]
-    return "\n\n".join(made)
+    functions = [_generator(lowered, each, array) for each in parts.generated]
+    functions += [
+        _itself(lowered, array, counting) for counting in ((False, True) if lowered.edgewise.sends else (False,))
+    ]
+    return "\n\n".join(functions)
 
 
 def _itself(lowered: Lowered, array: str, counting: bool) -> str:
@@ -145,9 +147,9 @@ class _Returning(ast.NodeTransformer):
 
 def _statements(lowered: Lowered, known: Checked, body: list[ast.stmt], array: str) -> list[ast.stmt]:
     """Statements for kernels: vectors are values, loops load the names of an edge that they use."""
-    made = in_function(lowered, known, body)
+    statements = in_function(lowered, known, body)
     loads = _Loading(lowered, array)
-    return [ast.fix_missing_locations(loads.visit(node)) for node in made]
+    return [ast.fix_missing_locations(loads.visit(node)) for node in statements]
 
 
 class _Loading(ast.NodeTransformer):
@@ -158,9 +160,9 @@ class _Loading(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        found = _LOOP.match(node.target.id) if isinstance(node.target, ast.Name) else None
-        if found:
-            head = loads(self.lowered, int(found[1]), names_in(*node.body), self.array)
+        match = _LOOP.match(node.target.id) if isinstance(node.target, ast.Name) else None
+        if match:
+            head = loads(self.lowered, int(match[1]), names_in(*node.body), self.array)
             node.body = [*parse("\n".join(head)).body, *node.body]
         return node
 
@@ -189,9 +191,9 @@ def loads(lowered: Lowered, number: int, used: set[str], array: str) -> list[str
 
 
 def _generator(lowered: Lowered, each: Generated, array: str) -> str:
-    given = [*environment(lowered, array), *_around(lowered).captured[each.number]]
+    parameters = [*environment(lowered, array), *_around(lowered).captured[each.number]]
     if each.what in ("mode", "median"):
-        return _fragment(f"each{each.number}", given, _collected(lowered, each, array))
+        return _fragment(f"each{each.number}", parameters, _collected(lowered, each, array))
     total, count, value, other, place = (f"{letter}{each.number}" for letter in "tcxyk")
     result = INT if each.what in ("any", "all") else each.kind
     kinds = {total: result, count: INT, value: each.each, other: each.each, place: INT}
@@ -199,8 +201,8 @@ def _generator(lowered: Lowered, each: Generated, array: str) -> str:
     body = parse(_plain(each)).body
     named = {"VALUE": each.value, "CONDITION": each.condition, "DEFAULT": each.default}
     body = [_Placing({name: part for name, part in named.items() if part is not None}).visit(node) for node in body]
-    made = _statements(lowered, known, body, array)
-    return _fragment(f"each{each.number}", given, "\n".join(ast.unparse(node) for node in made))
+    statements = _statements(lowered, known, body, array)
+    return _fragment(f"each{each.number}", parameters, "\n".join(ast.unparse(node) for node in statements))
 
 
 class _Placing(ast.NodeTransformer):

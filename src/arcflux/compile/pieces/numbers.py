@@ -71,8 +71,8 @@ def binary_operation(op: ast.operator, left: ast.expr, right: ast.expr, kind: Va
     if isinstance(op, ast.Pow) and kind.kind == "int":
         if literal is not None and 0 <= literal <= 2:
             return {0: ast.Constant(1), 1: left}.get(literal) or binary_operation(ast.Mult(), left, left, kind)
-        made = ast.Call(ast.Name("power", ast.Load()), [_unsigned(left), right], [])
-        return made if kind.dtype == np.uint64 else _as("int64", made)
+        call = ast.Call(ast.Name("power", ast.Load()), [_unsigned(left), right], [])
+        return call if kind.dtype == np.uint64 else _as("int64", call)
     if isinstance(op, ast.Pow) and kind.length is None:
         # A negative number that later replaces a name on the left, -8.0 ** x, would be -(8.0 ** x).
         left = _as(kind.stored.name, left)
@@ -98,9 +98,9 @@ def compared(op: ast.cmpop, left: ast.expr, right: ast.expr, a: Value, b: Value)
     unsigned, signed = (a, b) if a.dtype == np.uint64 else (b, a)
     if unsigned.dtype != np.uint64 or signed.kind != "int" or (signed.dtype is not None and signed.dtype.kind == "u"):
         return ast.Compare(left, [op], [right])
-    given = [left, right] if a is unsigned else [right, left]
-    found = ast.Call(ast.Name("compared", ast.Load()), given, [])
-    ends = (found, ast.Constant(0)) if a is unsigned else (ast.Constant(0), found)
+    operands = [left, right] if a is unsigned else [right, left]
+    call = ast.Call(ast.Name("compared", ast.Load()), operands, [])
+    ends = (call, ast.Constant(0)) if a is unsigned else (ast.Constant(0), call)
     return ast.Compare(ends[0], [op], [ends[1]])
 
 

@@ -46,8 +46,8 @@ def with_polling(body: list[ast.stmt]) -> list[ast.stmt]:
             turns = patience(control)
         l_x += 1
     """
-    made = [*parse("turns = patience(control)").body, *(_Polling().visit(node) for node in body)]
-    return [ast.fix_missing_locations(node) for node in made]
+    statements = [*parse("turns = patience(control)").body, *(_Polling().visit(node) for node in body)]
+    return [ast.fix_missing_locations(node) for node in statements]
 
 
 _LOOK = """

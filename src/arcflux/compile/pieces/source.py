@@ -87,14 +87,14 @@ def call(lowered: Lowered, name: str, counting: bool = False) -> str:
 
     If `counting`, its sends are only counted.
     """
-    said = f"{name}_count" if counting and lowered.functions[name].sends else name
-    return f"{said}({', '.join(arguments(lowered, name))})"
+    function_name = f"{name}_count" if counting and lowered.functions[name].sends else name
+    return f"{function_name}({', '.join(arguments(lowered, name))})"
 
 
 def init_call(lowered: Lowered) -> list[str]:
     """The statement that sets fields to what init returns; none without such fields."""
-    given = results(lowered, "init")
-    return [f"{tuple_text(given)} = {call(lowered, 'init')}"] if given else []
+    parameters = results(lowered, "init")
+    return [f"{tuple_text(parameters)} = {call(lowered, 'init')}"] if parameters else []
 
 
 def updated(lowered: Lowered, counting: bool = False) -> list[str]:
@@ -127,9 +127,9 @@ def measured_value(lowered: Lowered, measure: Measure) -> str:
 
 def function(lowered: Lowered, name: str, counting: bool = False) -> str:
     """A user's function as the kernels call it; if `counting`, the version that only counts what is sent."""
-    found = lowered.functions[name]
+    described = lowered.functions[name]
     back = returned(lowered, name)
-    body = in_function(lowered, found, found.body)
+    body = in_function(lowered, described, described.body)
     if lowered.mails:
         body = in_kernels(lowered, body, counting)
     nothing_said = name in ("init", "receive")
@@ -140,8 +140,8 @@ def function(lowered: Lowered, name: str, counting: bool = False) -> str:
     text = "".join(f"t_{each.name} = {nothing(each)}\n" for each in lowered.totals_of(name)) + text
     if nothing_said and not (body and isinstance(body[-1], ast.Return)):
         text += f"\nreturn {tuple_text(back)}"
-    said = f"{name}_count" if counting else name
-    return f"@fragment\ndef {said}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
+    function_name = f"{name}_count" if counting else name
+    return f"@fragment\ndef {function_name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
 
 
 def helpers(lowered: Lowered) -> list[str]:
@@ -154,8 +154,8 @@ def helpers(lowered: Lowered) -> list[str]:
             body = [*body, ast.Return(ast.Constant({"flag": False, "int": 0, "float": 0.0}[one.result.kind]))]
         body = in_function(lowered, one, body)
         text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
-        taken = ", ".join([*one.parameters, *one.also])
-        texts.append(f"@fragment\ndef {name}({taken}):\n{textwrap.indent(text, '    ')}\n")
+        parameters = ", ".join([*one.parameters, *one.also])
+        texts.append(f"@fragment\ndef {name}({parameters}):\n{textwrap.indent(text, '    ')}\n")
     return texts
 
 
@@ -178,8 +178,8 @@ def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[
     helpers = {name: [*one.parameters.values()] for name, one in found.helpers.items()} | found_by_place(found.types)
     result = found.result if isinstance(found, Helper) else None
     arrays = {f"p_{name}": length_of(lowered.program, kind) for name, kind in lowered.program.arrays.items()}
-    made = in_lanes(body, _types(lowered, found), lengths_of(lowered), helpers, result, arrays)
-    return polling.with_polling(made) if polling.is_polled(made, {}) else made
+    statements = in_lanes(body, _types(lowered, found), lengths_of(lowered), helpers, result, arrays)
+    return polling.with_polling(statements) if polling.is_polled(statements, {}) else statements
 
 
 def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
@@ -210,12 +210,12 @@ def tuple_text(names: list[str]) -> str:
 
 def sources(lowered: Lowered) -> str:
     """The source part: a function for each message, over u's fields."""
-    made = []
+    functions = []
     for message in lowered.messages:
         names = message_reads(message)
         (value,) = in_function(lowered, lowered.edgewise, [ast.Return(message.source)])
-        made.append(f"@fragment\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
-    return "\n\n".join(made)
+        functions.append(f"@fragment\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
+    return "\n\n".join(functions)
 
 
 def message_reads(message: Message) -> list[str]:
@@ -288,8 +288,8 @@ def received(message: Message, place: str) -> str:
 
 def sent(message: Message, place: str) -> str:
     """The statement that computes a message and stores it in its array."""
-    made = f"source_{message.name}({', '.join(message_reads(message))})"
-    return keep_in(f"s_{message.name}", place, message.length, made)
+    call_text = f"source_{message.name}({', '.join(message_reads(message))})"
+    return keep_in(f"s_{message.name}", place, message.length, call_text)
 
 
 def load_from(array: str, place: str, length: int | None) -> str:
@@ -304,17 +304,17 @@ def keep_in(array: str, place: str, length: int | None, value: str) -> str:
 
 def bound(lowered: Lowered, names: list[str], place: str) -> list[str]:
     """Statements that give the plain names of a vertex's fields and degrees their values."""
-    made = []
+    lines = []
     for name in names:
         rest = name[2:]
         if rest == "number":
-            made.append(f"{name} = np.int64({place})")
+            lines.append(f"{name} = np.int64({place})")
         elif rest in ("in_degree", "out_degree"):
             side = "in_offsets" if rest == "in_degree" else "out_offsets"
-            made.append(f"{name} = np.int64({side}[{place} + one] - {side}[{place}])")
+            lines.append(f"{name} = np.int64({side}[{place} + one] - {side}[{place}])")
         else:
-            made.append(f"{name} = {load(lowered, rest, f'f_{rest}', place)}")
-    return made
+            lines.append(f"{name} = {load(lowered, rest, f'f_{rest}', place)}")
+    return lines
 
 
 def message_values(lowered: Lowered, messages: list[Message]) -> list[str]:

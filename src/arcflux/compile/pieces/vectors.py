@@ -210,10 +210,10 @@ class _InLanes(ast.NodeTransformer):
         if kind.length is None:
             done = ast.Call(node.func, [self.visit(a) for a in node.args], [])
             return called(name, done, [typed(a, self.names) for a in node.args], kind)
-        given = [self.whole(a, kind) for a in node.args]
+        arguments = [self.whole(a, kind) for a in node.args]
         if name == "abs":
-            return _called("magnitude", *given)
-        return reduce(lambda a, b: _called(_PAIRS[name], a, b), given)
+            return _called("magnitude", *arguments)
+        return reduce(lambda a, b: _called(_PAIRS[name], a, b), arguments)
 
 
 def _own(value: ast.expr, kind: Value) -> ast.expr:

@@ -25,9 +25,9 @@ def in_debug_line(name: str, names: Mapping[str, Any], *, called: bool) -> Any:
     (2.57, <class 'int'>)
     """
     if name in names:
-        found = names[name]
-        modules = isinstance(found, ModuleType) and found.__name__ in ("math", "numpy")
-        return _Module(KNOWN["math"], found) if modules else None
+        value = names[name]
+        modules = isinstance(value, ModuleType) and value.__name__ in ("math", "numpy")
+        return _Module(KNOWN["math"], value) if modules else None
     own, plain = _own(name), getattr(builtins, name, None)
     if own is None or plain is None:
         return None

@@ -38,8 +38,8 @@ class Fields:
     def __getattr__(self, name: str) -> Any:
         if name not in self._edges.kinds:
             raise AttributeError(f"an edge has no {name!r}")
-        found = self.__dict__[name] = self._edges.own(name, self._edges.values[name][self._arc], self._said)
-        return found
+        value = self.__dict__[name] = self._edges.own(name, self._edges.values[name][self._arc], self._said)
+        return value
 
     def __repr__(self) -> str:
         return shown("edge", {**self.__dict__, **{name: getattr(self, name) for name in self._edges.kinds}})

@@ -12,7 +12,7 @@ __all__ = ["gather"]
 def gather(run: Any, v: int, new: Vertex, old: Vertex, senders: set[int]) -> bool:
     """Call compute along every in-edge from a sender; of several `any` the smallest wins, of `first` the first."""
     received = False
-    taken: set[str] = set()
+    fields: set[str] = set()
     best: dict[tuple[str, ...], tuple[Any, ...]] = {}
     for k, (u, edge) in enumerate(zip(run.into[v], run.edges[v], strict=True)):
         if u not in senders:
@@ -25,7 +25,7 @@ def gather(run: Any, v: int, new: Vertex, old: Vertex, senders: set[int]) -> boo
         new._assigned.clear()
         run.call("compute", v=new, u=sender, edge=seen, old=old)
         if before:
-            _choose(run, u, new, before, taken, best)
+            _choose(run, u, new, before, fields, best)
         received = True
     return received
 

@@ -294,12 +294,12 @@ def _ieee(name: str) -> Callable[..., Any]:
     def apply(*given: Any) -> Any:
         numbers = [float(x) if isinstance(x, (float, np.floating)) else int(x) for x in given]
         try:
-            found = plain(*numbers)
+            value = plain(*numbers)
         except (ValueError, OverflowError):
             array = getattr(np, _ARRAYS.get(name, name), None)
             with np.errstate(all="ignore"):
-                found = float(array(*map(np.float64, numbers))) if array is not None else _pole(name, numbers[0])
-        return _widest(given[0])(found) if isinstance(found, float) else found
+                value = float(array(*map(np.float64, numbers))) if array is not None else _pole(name, numbers[0])
+        return _widest(given[0])(value) if isinstance(value, float) else value
 
     return apply
 

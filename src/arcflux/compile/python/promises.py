@@ -26,8 +26,8 @@ def check_same_end(run: Any, fresh: Any) -> None:
         apart = np.flatnonzero(~near.all(axis=tuple(range(1, near.ndim))))
         if len(apart):
             v = int(apart[0])
-            said = f"with fresher values of u, {name} of vertex {run.said(v)} becomes {theirs[v]}, not {ours[v]}"
-            raise run.broken("monotone", said, "leave monotone out, or reduce by min, max, |= or &= alone")
+            problem = f"with fresher values of u, {name} of vertex {run.said(v)} becomes {theirs[v]}, not {ours[v]}"
+            raise run.broken("monotone", problem, "leave monotone out, or reduce by min, max, |= or &= alone")
 
 
 def check_settled(fresh: Any) -> None:
@@ -39,8 +39,8 @@ def check_settled(fresh: Any) -> None:
     fresh.active = set(range(fresh.graph.vertices))
     _, residual = fresh.superstep()
     if not residual <= _SETTLED * max(fresh.p.__dict__.get("tolerance", 0.0), _ROUNDING):
-        said = f"after the end of a run with fresher values, one superstep more still has a residual of {residual}"
-        raise fresh.broken("monotone", said, "leave monotone out")
+        problem = f"after the end of a run with fresher values, one superstep more still has a residual of {residual}"
+        raise fresh.broken("monotone", problem, "leave monotone out")
 
 
 def check_sparse(run: Any, v: int, new: Vertex, old: Vertex, moved: bool, received: bool) -> None:
@@ -77,9 +77,9 @@ def check_order(run: Any, first: list[dict[str, Any]]) -> None:
         for name in sorted(run.lowered.reductions):
             if new._fields[name] != end[v][name]:
                 found, kept = new._fields[name], end[v][name]
-                said = f"{name} of vertex {run.said(v)} is {kept}, and {found} by what its neighbours sent last"
+                problem = f"{name} of vertex {run.said(v)} is {kept}, and {found} by what its neighbours sent last"
                 remedy = "let a better value of u never send a worse message, or leave priority out"
-                raise run.broken("priority", said, remedy)
+                raise run.broken("priority", problem, remedy)
     run.states = end
 
 
@@ -97,8 +97,8 @@ def check_wants(run: Any, v: int, new: Vertex, old: Vertex, wants: bool) -> None
     for u in run.active.intersection(run.into[v]):
         alone, *_ = run.computed(v, old, {u})
         if not run.call("wants", v=alone):
-            said = f"wants no more messages after that of vertex {run.said(u)}, but another"
-            refuse_change(run, v, alone, new, said, remedy)
+            problem = f"wants no more messages after that of vertex {run.said(u)}, but another"
+            refuse_change(run, v, alone, new, problem, remedy)
 
 
 def refuse_change(run: Any, v: int, kept: Vertex, changed: Vertex, said: str, remedy: str) -> None:

@@ -342,8 +342,8 @@ class PlainRun:
             if moved:
                 changed.add(v)
             if "residual" in functions:
-                found = self.measured(v, new, old)
-                residual = max(residual, found) if largest else residual + found
+                measured = self.measured(v, new, old)
+                residual = max(residual, measured) if largest else residual + measured
             self.g.accept()
             after[v] = new._fields
             if self.fresh:
@@ -398,15 +398,15 @@ class PlainRun:
 
     def view(self, u: int, states: list[dict[str, Any]]) -> Vertex:
         """A neighbour as all others see it in this superstep; it is read-only."""
-        found = self.seen.get(u)
-        if found is None:
-            found = self.seen[u] = Vertex(self, u, states[u])
-        return found
+        vertex = self.seen.get(u)
+        if vertex is None:
+            vertex = self.seen[u] = Vertex(self, u, states[u])
+        return vertex
 
     def measured(self, v: int, new: Vertex, old: Vertex) -> float:
         """The residual of a vertex, which must not be negative."""
-        found = self.call("residual", v=new, old=old)
-        if not found >= 0:
-            what = f"it is {found} at vertex {self.said(v)}, superstep {self.step}"
+        residual = self.call("residual", v=new, old=old)
+        if not residual >= 0:
+            what = f"it is {residual} at vertex {self.said(v)}, superstep {self.step}"
             raise self.broken("residual", what, "return how far v moved, such as abs(v.rank - old.rank)")
-        return float(found)
+        return float(residual)

@@ -42,14 +42,14 @@ def helper_for_plain_python(function: FunctionType) -> FunctionType:
     """A function of the module for plain Python."""
     source = find_function(function)
     assert source is not None  # or the program would have been refused
-    taken = copy.deepcopy(source.tree.args)
-    taken.defaults = [ast.Constant(None) for _ in taken.defaults]
-    taken.kw_defaults = [None if each is None else ast.Constant(None) for each in taken.kw_defaults]
+    parameters = copy.deepcopy(source.tree.args)
+    parameters.defaults = [ast.Constant(None) for _ in parameters.defaults]
+    parameters.kw_defaults = [None if each is None else ast.Constant(None) for each in parameters.kw_defaults]
     body, line = source.tree.body, source.tree.lineno
-    made = _compiled(function, taken, body, line, names_around(function), frozenset())
-    made.__defaults__ = tuple(map(as_value, function.__defaults__)) if function.__defaults__ else None
-    made.__kwdefaults__ = {name: as_value(x) for name, x in (function.__kwdefaults__ or {}).items()}
-    return made
+    compiled = _compiled(function, parameters, body, line, names_around(function), frozenset())
+    compiled.__defaults__ = tuple(map(as_value, function.__defaults__)) if function.__defaults__ else None
+    compiled.__kwdefaults__ = {name: as_value(x) for name, x in (function.__kwdefaults__ or {}).items()}
+    return compiled
 
 
 def _compiled(
@@ -63,9 +63,9 @@ def _compiled(
     cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
     around = {**call.__globals__, **{name: names[name] for name, _ in cells if name in names}}
     rewrite = _Rewrite(names, own, totals, around)
-    made = ast.FunctionDef(call.__name__, taken, [rewrite.visit(node) for node in copy.deepcopy(body)], [], None)
-    made.lineno, made.end_lineno = int(line), body[-1].end_lineno
-    tree = ast.fix_missing_locations(ast.Module([made], []))
+    definition = ast.FunctionDef(call.__name__, taken, [rewrite.visit(node) for node in copy.deepcopy(body)], [], None)
+    definition.lineno, definition.end_lineno = int(line), body[-1].end_lineno
+    tree = ast.fix_missing_locations(ast.Module([definition], []))
     whole = compile(tree, call.__code__.co_filename, "exec", dont_inherit=True)
     code = next(each for each in whole.co_consts if isinstance(each, CodeType))
     around |= rewrite.constants
@@ -102,11 +102,11 @@ class _Rewrite(ast.NodeTransformer):
         return self._in_debug_line(node, called=False) if self.in_debug_line else node
 
     def _in_debug_line(self, node: ast.Name, *, called: bool) -> ast.Name:
-        found = None if node.id in self.own else in_debug_line(node.id, self.names, called=called)
-        if found is None:
+        value = None if node.id in self.own else in_debug_line(node.id, self.names, called=called)
+        if value is None:
             return node
         name = f".{'called' if called else 'shown'}.{node.id}"
-        self.constants[name] = found
+        self.constants[name] = value
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     # --- numbers

@@ -121,8 +121,8 @@ def _combined(measure: Measure, a: Any, b: Any) -> Any:
     if kind == "b":
         return bool(a or b) if measure.operation == "or" else bool(a and b)
     a, b = int(a), int(b)
-    found = {"sum": a + b, "or": a | b, "and": a & b, "min": min(a, b), "max": max(a, b)}[measure.operation]
+    results = {"sum": a + b, "or": a | b, "and": a & b, "min": min(a, b), "max": max(a, b)}[measure.operation]
     least, most = _limits(measure.dtype)
-    if not least <= min(found, b) <= max(found, b) <= most:
-        raise Fault(f"g.{measure.name} becomes {found}, which does not fit in {measure.dtype}")
-    return found
+    if not least <= min(results, b) <= max(results, b) <= most:
+        raise Fault(f"g.{measure.name} becomes {results}, which does not fit in {measure.dtype}")
+    return results

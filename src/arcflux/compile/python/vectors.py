@@ -39,9 +39,9 @@ class Vector:
 
     def copied(self) -> Vector:
         """A copy of the current elements."""
-        made = copy.copy(self)
-        made.elements = list(self.elements)
-        return made
+        vector = copy.copy(self)
+        vector.elements = list(self.elements)
+        return vector
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vector) and self.elements == other.elements
@@ -117,9 +117,9 @@ def elementwise(
     own |= {name: KNOWN[name] for name in set(KNOWN) - {"math"} if name not in names}
     own |= {name: _meant(names[name], helpers) for name in code.co_names if name in names}
     around = {**function.__globals__, **own}
-    made = FunctionType(code, around, function.__name__, function.__defaults__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
+    compiled = FunctionType(code, around, function.__name__, function.__defaults__)
+    compiled.__kwdefaults__ = function.__kwdefaults__
+    return compiled
 
 
 def _meant(found: Any, helpers: Mapping[int, Any]) -> Any:
@@ -152,12 +152,12 @@ class _Module:
 
 def _helper(function: Any, helpers: Mapping[int, Any]) -> Callable[..., Any]:
     """A helper as a program sees it: literals in the call are treated like parameters."""
-    made: list[Callable[..., Any]] = []
+    functions: list[Callable[..., Any]] = []
 
     def call(*given: Any, **named: Any) -> Any:
-        if not made:
-            made.append(elementwise(helper_for_plain_python(function), names_around(function), helpers))
-        return made[0](*given, **named)
+        if not functions:
+            functions.append(elementwise(helper_for_plain_python(function), names_around(function), helpers))
+        return functions[0](*given, **named)
 
     return call
 

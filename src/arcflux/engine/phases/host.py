@@ -113,9 +113,9 @@ class Run:
         def call(*given: Any, **named: Any) -> int:
             until = given[0] if len(given) == 1 else named.get("until")
             if len(given) + len(named) > 1 or named.keys() - {"until"} or until not in (None, "quiet"):
-                said = [*(repr(one) for one in given), *(f"{key}={value!r}" for key, value in named.items())]
+                arguments = [*(repr(one) for one in given), *(f"{key}={value!r}" for key, value in named.items())]
                 raise self._refusal(
-                    f"run.{name} is called with {', '.join(said)}",
+                    f"run.{name} is called with {', '.join(arguments)}",
                     "write until='quiet', or leave it out: one superstep",
                 )
             room = self._limit - len(self._taken)
@@ -151,8 +151,8 @@ class _Known:
         if name not in program.totals:
             known = [*ABOUT_GRAPH, *program.totals]
             assert program.iteration is not None
-            said = did_you_mean(name, known, f"g has {', '.join(known)}")
-            raise program.refusal(program.iteration.line, f"g has no {name!r}", said)
+            remedy = did_you_mean(name, known, f"g has {', '.join(known)}")
+            raise program.refusal(program.iteration.line, f"g has no {name!r}", remedy)
         return self._stage.total(name)
 
 
@@ -169,7 +169,7 @@ def host(
     with trace.task(program.name, unit="supersteps") as task:
         run, converged = Run(program, stage, limit, task), False
         known = {"run": run, "g": _Known(program, stage, graph), "p": SimpleNamespace(**p)}
-        given = [known[name] for name in iteration.arguments]
+        arguments = [known[name] for name in iteration.arguments]
         try:
             idle, before = 0, -1
             while not converged and idle <= limit:
@@ -177,7 +177,7 @@ def host(
                     converged = over
                     continue
                 run.iterations += 1
-                converged = not _answer(program, iteration, iteration.call(*given))
+                converged = not _answer(program, iteration, iteration.call(*arguments))
                 idle, before = idle + 1 if len(run._taken) == before else 0, len(run._taken)
                 if idle and stage.over():  # no phase was called, which would have checked
                     break

@@ -50,5 +50,5 @@ def _with_fields(lowered: Lowered, fields: dict[str, Any]) -> Lowered:
     known = lowered.facts.get("over all fields")
     if known is None or list(known.fields) != list(fields):
         known = lowered.facts["over all fields"] = replace(lowered, fields=fields, sources={}, facts={})
-    found: Lowered = known.of(lowered.program)
-    return found
+    result: Lowered = known.of(lowered.program)
+    return result

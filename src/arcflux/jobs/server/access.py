@@ -54,25 +54,25 @@ class Tokens:
         if content is None or path.stat().st_mode & 0o077:
             raise UsageError(f"{path} can be read or written by others", remedy=f"chmod 600 {path}")
         try:
-            found = [
+            tokens = [
                 _Token(str(one["user"]), str(one["token"]), one.get("expires"), one.get("admin") is True)
                 for one in json.loads(content)
             ]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            said = '[{"user": "ada", "token": "...", "expires": 1800000000}]'
-            raise UsageError(f"{path} has no tokens", expected=said) from error
-        if any(len(one.value) < 16 for one in found):
+            example = '[{"user": "ada", "token": "...", "expires": 1800000000}]'
+            raise UsageError(f"{path} has no tokens", expected=example) from error
+        if any(len(one.value) < 16 for one in tokens):
             raise UsageError(f"{path}: a token is shorter than 16 characters", remedy="secrets.token_urlsafe(32)")
-        return cls(found), None
+        return cls(tokens), None
 
     def find(self, given: str | None) -> _Token | None:
         """The matching token, if it has not expired; all are compared, each in constant time."""
-        found = None
+        match = None
         for one in self._tokens:
             same = hmac.compare_digest((given or "").encode(), one.value.encode())
             if same and (one.expires is None or time.time() < one.expires):
-                found = one
-        return found
+                match = one
+        return match
 
 
 class Guard:

@@ -85,8 +85,8 @@ _COUNT = _schema("integer", minimum=0, maximum=1 << 62)
 
 
 def _get(text: str, answer: Any, *codes: int, parameters: Any = ()) -> dict[str, Any]:
-    found: dict[str, Any] = {"summary": text, "responses": {"200": answer, **_refusals(*codes)}}
-    return {**found, "parameters": list(parameters)} if parameters else found
+    operation: dict[str, Any] = {"summary": text, "responses": {"200": answer, **_refusals(*codes)}}
+    return {**operation, "parameters": list(parameters)} if parameters else operation
 
 
 def describe_api(graphs: Sequence[str] = (), tasks: Sequence[str] = (), workers: int = WORKERS) -> dict[str, Any]:
