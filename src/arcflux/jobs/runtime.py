@@ -22,6 +22,7 @@ from arcflux.jobs.job import Job, Limits, Progress
 from arcflux.jobs.memory import Buffer, Command, MemoryScheduler, Ready
 from arcflux.jobs.tasks import Task, task_of
 from arcflux.result import Result
+from arcflux.spmd.memory import within_memory
 from arcflux.spmd.pool import start_thread
 from arcflux.spmd.space import available
 from arcflux.spmd.turns import taking_turns
@@ -93,6 +94,8 @@ class Jobs:
         self._numbers = count(1)
         self._lock = threading.RLock()
         self._closed = False
+        self._unstarted: list[tuple[Job, SpaceError]] = []
+        self._ending = False  # whether a thread ends those
         self._listening = trace.listen(_hear)
         self._listening.__enter__()
 
@@ -135,22 +138,23 @@ class Jobs:
             raise UsageError(
                 "the jobs have no graph", expected="a graph", remedy="af.Jobs(graph), or submit(..., graph=)"
             )
-        found = task_of(task, graph, parameters)
-        need = found.memory
+        kind = task_of(task, graph, parameters)
+        need = kind.memory
         if max_memory is not None and max_memory < need - (1 << 20):
             raise UsageError(
-                f"{found.name} takes about {need:,} bytes here, and max_memory is {max_memory:,}",
+                f"{kind.name} takes about {need:,} bytes here, and max_memory is {max_memory:,}",
                 expected="a limit above that", remedy=f"max_memory={need}",
             )  # fmt: skip
-        job = Job(next(self._numbers), found.name, dict(parameters), priority, limits)
+        job = Job(next(self._numbers), kind.name, dict(parameters), priority, limits)
         job._cancel, job.ended = lambda: self._cancel(job), ended
         with self._lock:
             if self._closed:
                 raise UsageError("the jobs are closed", expected="a submission inside `with af.Jobs(...)`")
-            self._buffers(found)  # refuses what cannot run here
-            self._jobs[job.number], self._tasks[job.number] = job, found
+            self._buffers(kind)  # refuses what cannot run here
+            self._jobs[job.number], self._tasks[job.number] = job, kind
             heapq.heappush(self._queue, (-priority, job.number))
             self._admit()
+        self._end_unstarted()
         return job
 
     def __iter__(self) -> Any:
@@ -256,7 +260,13 @@ class Jobs:
         )
         job.begin(lambda: _progress(job, seat), lambda: seat.seconds)
         job.work = seat
-        start_thread(lambda: self._run(job, task, seat))
+        try:
+            with within_memory(f"a thread of the job {task.name}"):
+                start_thread(lambda: self._run(job, task, seat))
+        except SpaceError as error:
+            seat.stand_up()
+            seat.over, seat.seen = bool, None
+            self._unstarted.append((job, error))
 
     def _run(self, job: Job, task: Task, seat: Seat) -> None:
         result, error = None, None
@@ -275,8 +285,8 @@ class Jobs:
 
     def _call(self, job: Job, task: Task, seat: Seat) -> Result:
         # A program that may use every core gets no explicit number: the planner knows which run faster on fewer.
-        given = seat.threads if task.native else None if self.threads == config.threads() else self.threads
-        options: dict[str, Any] = {} if given is None else {"threads": given}
+        threads = seat.threads if task.native else None if self.threads == config.threads() else self.threads
+        options: dict[str, Any] = {} if threads is None else {"threads": threads}
         if job.limits.supersteps is not None:
             options["max_supersteps"] = job.limits.supersteps
         if self.devices:
@@ -298,6 +308,20 @@ class Jobs:
             job.end(result, error)
             self._admit()
         job.tell()
+        self._end_unstarted()
+
+    def _end_unstarted(self) -> None:
+        """End the jobs for which there was no thread; each lets others begin, which may have none either."""
+        while True:
+            with self._lock:
+                if self._ending or not self._unstarted:
+                    return
+                job, error = self._unstarted.pop(0)
+                self._ending = True
+            try:
+                self._end(job, None, error)
+            finally:
+                self._ending = False
 
     def _cancel(self, job: Job) -> None:
         with self._lock:
@@ -314,6 +338,7 @@ class Jobs:
                 self._obey(some)
             self._admit()
         job.tell()
+        self._end_unstarted()
 
 
 def _progress(job: Job, seat: Seat) -> Progress:
@@ -335,8 +360,8 @@ def _hear(event: trace.Event) -> None:
 
 def _check_devices(devices: Any) -> None:
     if devices is not None and (not isinstance(devices, Sequence) or isinstance(devices, str)):
-        said = f"devices is {shown(devices)}"
-        raise UsageError(said, expected="a list of devices", remedy="devices=[af.devices.Cuda(0)]")
+        problem = f"devices is {shown(devices)}"
+        raise UsageError(problem, expected="a list of devices", remedy="devices=[af.devices.Cuda(0)]")
 
 
 def _check_request(priority: Any, graph: Any, ended: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 import arcflux as af
 from arcflux.engine import advice
 from arcflux.errors import CancelledError, SpaceError, UsageError
+from arcflux.jobs import runtime
 from arcflux.jobs.accounts import Account
 from arcflux.jobs.cores import Cores
 from arcflux.spmd.pool import BRIEF
@@ -411,3 +412,31 @@ def test_a_turn_passes_on_without_the_clock():
         seat.stand_up()
     assert cores.slices == cores.scheduler.kernels == cores._waiting == {}
     cores.close()
+
+
+def test_jobs_without_a_thread_end_with_an_error_and_let_others_begin(graph, monkeypatch):
+    """They were running, for ever; so was every job behind them."""
+    real, refused = runtime.start_thread, []
+
+    def scarce(call):
+        if len(refused) < 60:
+            refused.append(call)
+            raise RuntimeError("can't start new thread")
+        real(call)
+
+    monkeypatch.setattr(runtime, "start_thread", scarce)
+    told = []
+    with af.Jobs(graph, threads=2, at_once=2) as jobs:
+        first = jobs.submit("bfs", source=0, ended=told.append)
+        with pytest.raises(SpaceError, match="not enough memory for a thread"):
+            first.result(60)
+        assert told == [first]
+        monkeypatch.setattr(runtime, "start_thread", lambda call: threading.Timer(0.3, real, [call]).start())
+        held = [jobs.submit("bfs", source=0) for _ in range(2)]  # all others wait behind them
+        others = [jobs.submit("bfs", source=0) for _ in range(100)]
+        monkeypatch.setattr(runtime, "start_thread", scarce)
+        assert all(job.wait(120) for job in (*held, *others))
+        ends = [job.state for job in others]
+        assert ends.count("failed") == 59
+        assert ends.count("done") == 41
+        assert jobs.submit("bfs", source=0).result(60)["level"].tolist() == af.bfs(graph, 0)["level"].tolist()
