@@ -530,6 +530,15 @@ def test_a_phase_has_its_edges_by_name(bad: Any) -> None:
         af.phase(edges=bad)
 
 
+@pytest.mark.parametrize("given", [{"limits": 3}, {"limits": np.zeros(2)}, {"key": 1.5}], ids=str)
+def test_a_job_is_checked_before_it_is_sent(given: dict[str, Any]) -> None:
+    client = af.Client("http://127.0.0.1:9", "token", timeout=0.1)
+    with pytest.raises(UsageError, match=next(iter(given))):
+        client.submit("graph", "bfs", **given)
+    with pytest.raises(UsageError, match="ident"):
+        client.status("\ud800")
+
+
 def test_a_graph_equals_nothing_else() -> None:
     assert not any(af.load("path:2").equals(bad) for bad in BAD)
 

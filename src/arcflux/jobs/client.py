@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from arcflux.checks import seconds, text
+from arcflux.checks import mapping, maybe, path, seconds, text
 from arcflux.errors import ArcfluxError, ServiceError, UsageError
 
 __all__ = ["Client"]
@@ -89,6 +89,8 @@ class Client:
         workers: int | None = None, **parameters: Any,
     ) -> dict[str, Any]:  # fmt: skip
         """Submit a job; with the same `key` twice, it is one job. `limits`: deadline, max_seconds and so on."""
+        maybe(mapping)("limits", limits)
+        maybe(text)("key", key)
         body = {"graph": graph, "task": task, "parameters": parameters, "priority": priority, **(limits or {})}
         if workers is not None:
             body["workers"] = workers
@@ -182,7 +184,7 @@ def _plain(value: Any) -> Any:
 
 
 def _job(ident: str) -> str:
-    text("ident", ident)
+    path("ident", text("ident", ident))  # no half of a surrogate pair, which no address has
     return f"/jobs/{urllib.parse.quote(ident, safe='')}"
 
 
