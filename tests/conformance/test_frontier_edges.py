@@ -116,8 +116,12 @@ def test_workers_that_waited_choose_as_the_first_one_does(threads: int) -> None:
     assert found["level"].tolist() == np.where(level < 1000000, level, -1).tolist()
 
 
+# Edges that no search from the first vertices reaches: as long as they are unexplored, push is right.
+BLOB = np.random.default_rng(7).integers(1000, 2000, (2, 30_000))
+
+
 @pytest.mark.parametrize("alone_first", [True, False])
-def test_workers_that_waited_know_along_how_many_edges_the_last_frontier_sent(alone_first: bool) -> None:
+def test_workers_that_waited_know_of_the_last_frontier_and_of_unexplored_edges(alone_first: bool) -> None:
     """Few vertices are found for each edge, so push is right; one that knew of no edges would take it for many."""
     hub = 0 if alone_first else 1
     fan = np.arange(301, 501)
@@ -125,7 +129,8 @@ def test_workers_that_waited_know_along_how_many_edges_the_last_frontier_sent(al
     targets = np.concatenate([fan, np.arange(501, 901)])
     if not alone_first:  # together, then the first worker alone with the 200 edges of the hub, and together again
         sources, targets = np.append(sources, np.zeros(300, int)), np.append(targets, np.arange(1, 301))
-    graph = af.Graph.from_edges(sources, targets, vertices=20_000)
+    sources, targets = np.append(sources, BLOB[0]), np.append(targets, BLOB[1])
+    graph = af.Graph.from_edges(sources, targets, vertices=2000)
     with Way({"direction": "auto", "threads": 2}).active() as options:
         found = af.run(Claimed, graph, **options)
     edges = [step.edges for step in found.history]
@@ -136,7 +141,7 @@ def test_workers_that_waited_know_along_how_many_edges_the_last_frontier_sent(al
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_launch_knows_along_how_many_edges_the_one_before_sent(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_knows_of_frontier_and_unexplored_edges(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each launch is over when the clock is looked at, after its first superstep."""
     monkeypatch.setattr(loop._clock, "first", (0, float("inf")))
     monkeypatch.setattr(loop._clock, "rate", 1e9)
@@ -145,8 +150,8 @@ def test_a_launch_knows_along_how_many_edges_the_one_before_sent(threads: int, m
     launches, read = [], loop.Loop._read
     monkeypatch.setattr(loop.Loop, "_read", lambda self: launches.append(read(self)) or launches[-1])
     fan = np.arange(1, 201)
-    graph = af.Graph.from_edges(np.concatenate([0 * fan, fan, fan]),
-                                np.concatenate([fan, np.arange(201, 601)]), vertices=20_000)  # fmt: skip
+    graph = af.Graph.from_edges(np.concatenate([0 * fan, fan, fan, BLOB[0]]),
+                                np.concatenate([fan, np.arange(201, 601), BLOB[1]]), vertices=2000)  # fmt: skip
     with Way({"direction": "auto", "threads": threads}).active() as options:
         found = af.run(Claimed, graph, **options)
     assert len(launches) == len(found.history) == 3

@@ -62,13 +62,15 @@ TARGETS = {
         ],
         [
             *(f"tests/conformance/test_{name}.py" for name in
-              ("frontier_kernels", "frontier_edges", "dense_kernels", "several_chunks")),
+              ("frontier_kernels", "frontier_edges", "dense_kernels", "several_chunks", "messages_taken")),
             "tests/unit/engine/test_exchange.py::test_nodes_reduce_together_what_one_would",
+            "tests/conformance/test_totals.py::test_totals_of_sparse_programs_are_of_those_that_received",
         ],
         "in all ways",
         [
             *PROGRAMS,
-            "tests/conformance/test_edge_fields.py::test_every_way_gives_what_loops_give[ripple-True-two threads]",
+            *(f"tests/conformance/test_edge_fields.py::test_every_way_gives_what_loops_give[{name}-True-two threads]"
+              for name in ("echo", "ripple")),
         ],
     ),
     "exchange": Target(
