@@ -86,7 +86,7 @@ class Case:
             of_edges = re.search(rf"    {name}: af\.edge\(", self.program.source)
             keys = [(ids[u], ids[v]) for u, v in pairs] if of_edges else list(ids)
             found[name] = {key: value for key, value in zip(keys, row, strict=True) if value is not None}
-        return found
+        return {name: values for name, values in found.items() if len(values) or not self.program.some}
 
     def _nothing(self, name: str) -> Any:
         """What a field of no vertices, or of no edges, is given."""
