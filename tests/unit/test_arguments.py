@@ -524,7 +524,9 @@ def test_words_of_programs_say_where_they_belong(word: str) -> None:
             getattr(af, word)(bad, 0)
 
 
-@pytest.mark.parametrize("bad", [np.zeros(2), np.array(["along"]), object(), 1, "x"], ids=repr)
+@pytest.mark.parametrize(
+    "bad", [np.zeros(2), np.array(["along"]), object(), 1, "x"], ids=["numbers", "words", "object", "number", "word"]
+)
 def test_a_phase_has_its_edges_by_name(bad: Any) -> None:
     with pytest.raises(UsageError, match="a phase has edges="):
         af.phase(edges=bad)
