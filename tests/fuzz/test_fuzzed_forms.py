@@ -29,6 +29,7 @@ from arcflux.compile.check.neighbourhoods import Neighbourhoods
 from arcflux.compile.python import numbers, source
 from arcflux.compile.python.around import Neighbour, shared
 from arcflux.engine import edge_state
+from arcflux.engine.fitting import fitting
 from arcflux.program import completion
 
 
@@ -135,11 +136,18 @@ def _first_arc(graph: Any, name: str, ends: Any) -> Any:
 
 
 arcs_between = edge_state._arcs_between
+
+
 # By the form: what is put where.
+def _flags_unset(name: str, values: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """As `fitting`, but flags stay as they are without any given."""
+    return np.zeros(shape, dtype) if np.dtype(dtype).kind == "b" else fitting(name, values, dtype, shape)
+
+
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "given edges": (edge_state, "in_places", lambda graph: np.arange(graph.arcs)),
     "given some edges": (edge_state, "_arcs_between", _first_arc),
-    "given flags of edges": (edge_state, "fitting", lambda name, values, dtype, shape: np.zeros(shape, dtype)),
+    "given flags of edges": (edge_state, "fitting", _flags_unset),
     "loops over intersect": (Neighbourhoods, "shared_loop", _all_neighbours),
     "edges of intersect": (source, "shared", _first_edge),
     "strides": (numbers, "range", lambda *bounds: range(*bounds[:2])),

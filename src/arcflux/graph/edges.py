@@ -92,6 +92,8 @@ def checked_columns(columns: Mapping[str, Any] | None, size: int) -> dict[str, A
     """Edge columns as arrays: each a number of a fixed size for each of `size` edges."""
     result = {}
     for name, given in (columns or {}).items():
+        if np.ma.is_masked(given):
+            raise GraphError(f"edge column {name!r} has missing (masked) values", expected="a number for every edge")
         values = np.asarray(array(f"edge column {name!r}", given))
         if not isinstance(name, str) or not name.isidentifier():
             raise GraphError(f"an edge column is named {name!r}", expected="a name such as weight or capacity_2")
@@ -99,8 +101,6 @@ def checked_columns(columns: Mapping[str, Any] | None, size: int) -> dict[str, A
             raise GraphError(
                 f"edge column {name!r} has shape {values.shape}", expected=f"one value an edge: shape ({size},)"
             )
-        if np.ma.is_masked(given):
-            raise GraphError(f"edge column {name!r} has missing (masked) values", expected="a number for every edge")
         if values.dtype.kind not in "iufb" or values.dtype.itemsize > 8 or values.dtype == np.float16:
             raise GraphError(
                 f"edge column {name!r} holds {values.dtype}",

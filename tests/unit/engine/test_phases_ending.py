@@ -9,6 +9,7 @@ import pytest
 import arcflux as af
 from arcflux import trace
 from arcflux.errors import CancelledError, ProgramError
+from arcflux.trace import counted
 
 AT = {"then": None}
 WAYS = [{}, {"debug": True}, {"parts": 2, "ranks_per_node": 1}, {"parts": 2}]
@@ -64,7 +65,7 @@ def test_max_supersteps_counts_all_phases(way, limit):
     if limit == 10:
         assert af.run(Counting, "cycle:5", max_supersteps=10, **way).converged
         return
-    with pytest.warns(UserWarning, match=f"stopped after {limit} supersteps"):
+    with pytest.warns(UserWarning, match=f"stopped after {counted(limit, 'superstep')} "):
         result = af.run(Counting, "cycle:5", max_supersteps=limit, **way)
     assert not result.converged
     assert result.supersteps == limit

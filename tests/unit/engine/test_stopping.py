@@ -305,7 +305,10 @@ def pressed(tmp_path, body, presses):
         [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
     )
     try:
-        assert process.stdout.readline() == "running\n", process.stderr.read()
+        line = process.stdout.readline()
+        if line != "running\n":
+            process.kill()
+        assert line == "running\n", process.stderr.read()
         time.sleep(0.5)
         for _ in range(presses):
             process.send_signal(signal.SIGINT)
@@ -366,7 +369,7 @@ class P:
 
     def iteration(run):
         run.one()
-        print("running", flush=True)
+        print("running\\n", end="", flush=True)  # one write: another rank prints, too
         while True:
             time.sleep(0.001)
         return True

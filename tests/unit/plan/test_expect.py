@@ -14,6 +14,7 @@ from arcflux.plan.calibration import path
 from arcflux.plan.fit import terms
 from arcflux.plan.sample import shape_of
 from arcflux.plan.work import WORKS
+from arcflux.trace import counted
 
 calibration = plan_machine.calibration
 
@@ -82,7 +83,7 @@ def test_a_result_explains_itself(calibration, tmp_path):
     result = af.bfs(af.load("kron:10"), 1)
     found = result.explain()
     assert found.ratio == pytest.approx(found.plan.seconds / result.seconds)
-    assert f"in {len(result.history)} supersteps" in str(found)
+    assert f"in {counted(len(result.history), 'superstep')};" in str(found)
     found.plot(tmp_path / "both.svg")
     assert "<svg" in (tmp_path / "both.svg").read_text()
     whole = json.loads(json.dumps(found.to_dict()))

@@ -13,7 +13,10 @@ from typing import Any
 
 from arcflux.compile.python.numbers import KNOWN
 
-__all__ = ["in_debug_line"]
+__all__ = ["CHOOSING", "in_debug_line"]
+
+# `min` and `max` of programs: vectors.py fills them in, which needs rewritten helpers, and so this module.
+CHOOSING: dict[str, Callable[..., Any]] = {}
 
 
 def in_debug_line(name: str, names: Mapping[str, Any], *, called: bool) -> Any:
@@ -37,9 +40,7 @@ def in_debug_line(name: str, names: Mapping[str, Any], *, called: bool) -> Any:
 def _own(name: str) -> Callable[..., Any] | None:
     """The function of programs that has the name of a built-in."""
     if name in ("min", "max"):
-        from arcflux.compile.python.vectors import choosing_in_programs  # which needs rewritten helpers, and so this
-
-        return choosing_in_programs(getattr(builtins, name))
+        return CHOOSING[name]
     return KNOWN.get(name)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from arcflux.class_source import names_around
 from arcflux.compile.python.around import choosing
+from arcflux.compile.python.debug_lines import CHOOSING
 from arcflux.compile.python.numbers import KNOWN, Float, min_max
 from arcflux.compile.python.source import helper_for_plain_python
 from arcflux.program import random
@@ -175,3 +176,6 @@ def choosing_in_programs(choose: Callable[..., Any]) -> Callable[..., Any]:
         return _pairs(lambda *numbers: min_max(choose, *numbers), *given)
 
     return apply
+
+
+CHOOSING.update(min=choosing_in_programs(min), max=choosing_in_programs(max))
